@@ -1,0 +1,247 @@
+"""A recording: everything that a diagnosis read, as it was read (format `edge.evidence/v1`)."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from edge_llm_tests.errors import EvidenceError
+from edge_llm_tests.reads import ApiRead, CommandRead, FileRead, Sight, UnseenError, see, touch
+
+__all__ = ["SCHEMA", "Recording"]
+
+SCHEMA = "edge.evidence/v1"
+T = TypeVar("T")
+_RECORD_STEP = "write a new one with `edge evidence record -o FILE`"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What came back from each read, by key.
+
+    Attributes:
+        reads: `<kind>:<address>` to what came back, see `docs/evidence.md`. A key that is absent was not read.
+        recorded_at: RFC 3339 time of the run; contracts take it for "now".
+        profile: Name of the profile it was recorded for.
+        context: Name of the kubeconfig context.
+        simulated: Whether the target has simulated parts.
+        redactions: How many values were replaced by `<redacted:kind>`.
+        tool: Name and version of the program that wrote it.
+    """
+
+    reads: Mapping[str, Any] = field(default_factory=dict)
+    recorded_at: str = "1970-01-01T00:00:00Z"
+    profile: str = ""
+    context: str = ""
+    simulated: bool = False
+    redactions: int = 0
+    tool: Mapping[str, str] = field(default_factory=lambda: {"name": "edge", "version": "0.1.0"})
+
+    @cached_property
+    def now(self) -> datetime:
+        """The time of the recording."""
+        try:
+            moment = datetime.fromisoformat(self.recorded_at)
+        except ValueError:
+            return datetime(1970, 1, 1, tzinfo=UTC)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    @cached_property
+    def _views(self) -> dict[Callable[["Recording"], Any], Sight[Any]]:
+        return {}
+
+    def view(self, observer: Callable[["Recording"], T]) -> Sight[T]:
+        """What `observer` makes of this recording, made once however many layers ask."""
+        if observer not in self._views:
+            self._views[observer] = see(observer, self)
+        return self._views[observer]
+
+    def has(self, key: str) -> bool:
+        """Whether the read was made."""
+        return key in self.reads
+
+    def matching(self, prefix: str) -> tuple[str, ...]:
+        """Keys of the reads that begin with `prefix`, in order."""
+        return tuple(sorted(key for key in self.reads if key.startswith(prefix)))
+
+    def _read(self, key: str) -> Mapping[str, Any]:
+        touch(key)
+        if key not in self.reads:
+            raise UnseenError(key, "NotObserved", f"{key} was not read")
+        entry = self.reads[key]
+        if not isinstance(entry, Mapping):
+            raise UnseenError(key, "Malformed", f"{key}: the read is not an object")
+        return entry
+
+    def command(self, argv: str) -> CommandRead:
+        """The command `argv` (joined by one space).
+
+        Raises:
+            UnseenError: It was not made, or what the recording holds is damaged.
+        """
+        key = f"command:{argv}"
+        entry = self._read(key)
+        rc = _typed(key, entry, "rc", int)
+        error = _typed(key, entry, "error", str)
+        stdout, stderr = _typed(key, entry, "stdout", str), _typed(key, entry, "stderr", str)
+        if error is None and (rc is None or stdout is None):
+            raise UnseenError(key, "Malformed", f"{key}: neither an exit code with output nor an error")
+        took_s = entry.get("took_s")
+        seconds = float(took_s) if isinstance(took_s, (int, float)) else 0.0
+        return CommandRead(key, rc, stdout or "", stderr or "", error, seconds)
+
+    def file(self, path: str) -> FileRead:
+        """The file at the absolute `path`.
+
+        Raises:
+            UnseenError: It was not read, or what the recording holds is damaged.
+        """
+        key = f"file:{path}"
+        entry = self._read(key)
+        content, error = _typed(key, entry, "text", str), _typed(key, entry, "error", str)
+        if content is None and error is None:
+            raise UnseenError(key, "Malformed", f"{key}: neither a text nor an error")
+        return FileRead(key, content, _typed(key, entry, "mtime", str), error)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """The paths that matched `pattern`.
+
+        Raises:
+            UnseenError: It was not read, or what the recording holds is damaged.
+        """
+        key = f"glob:{pattern}"
+        paths = self._read(key).get("paths")
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise UnseenError(key, "Malformed", f"{key}: `paths` is not a list of texts")
+        return tuple(paths)
+
+    def api(self, path: str) -> ApiRead:
+        """The GET of the Kubernetes API at `path` (query included).
+
+        Raises:
+            UnseenError: It was not made, or what the recording holds is damaged.
+        """
+        return self._answer(f"api:{path}")
+
+    def http(self, service: str, path: str) -> ApiRead:
+        """The GET of a service (`ollama`, `prometheus`, ...) at `path`.
+
+        Raises:
+            UnseenError: It was not made, or what the recording holds is damaged.
+        """
+        return self._answer(f"http:{service}:{path}")
+
+    def _answer(self, key: str) -> ApiRead:
+        entry = self._read(key)
+        status, error = _typed(key, entry, "status", int), _typed(key, entry, "error", str)
+        return ApiRead(key, status, entry.get("body"), error)
+
+    def log(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> str:
+        """The last log lines of a container.
+
+        Raises:
+            UnseenError: They were not read, or there are none to be had.
+        """
+        query = f"container={container}&tailLines=200" + ("&previous=true" if previous else "")
+        answer = self.api(f"/api/v1/namespaces/{namespace}/pods/{pod}/log?{query}")
+        body = answer.answer
+        if not isinstance(body, str):
+            raise UnseenError(answer.key, "Malformed", f"{answer.key}: the log is not text")
+        return body
+
+    def with_reads(self, reads: Mapping[str, Any]) -> "Recording":
+        """The recording with more reads."""
+        return replace(self, reads={**self.reads, **reads})
+
+    def without(self, keys: Iterable[str]) -> "Recording":
+        """The recording as if `keys` had not been read."""
+        dropped = set(keys)
+        return replace(self, reads={key: read for key, read in self.reads.items() if key not in dropped})
+
+    def document(self) -> dict[str, Any]:
+        """The recording as the JSON object of its format."""
+        return {
+            "schema": SCHEMA,
+            "recorded_at": self.recorded_at,
+            "tool": dict(self.tool),
+            "target": {"context": self.context, "profile": self.profile},
+            "simulated": self.simulated,
+            "redactions": self.redactions,
+            "reads": dict(self.reads),
+        }
+
+    def save(self, path: Path) -> None:
+        """Write the recording, readable by its owner alone, complete or not at all.
+
+        Raises:
+            EvidenceError: The file cannot be written.
+        """
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            partial.touch(mode=0o600)
+            partial.write_bytes(msgspec.json.format(msgspec.json.encode(self.document()), indent=1) + b"\n")
+            partial.replace(path)
+        except OSError as error:
+            raise EvidenceError(f"{path}: {error.strerror}", "choose a path that can be written") from None
+
+    @classmethod
+    def load(cls, path: Path) -> "Recording":
+        """Read a recording.
+
+        Raises:
+            EvidenceError: The file is missing, not JSON, or of another schema.
+        """
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise EvidenceError(f"{path}: {error.strerror}", _RECORD_STEP) from None
+        try:
+            document = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise EvidenceError(f"{path}: not a complete JSON document ({error})", _RECORD_STEP) from None
+        return cls.parse(document, str(path))
+
+    @classmethod
+    def parse(cls, document: Any, name: str = "recording") -> "Recording":
+        """The recording of a parsed JSON document; `name` is how errors call it.
+
+        Raises:
+            EvidenceError: It is not of schema `edge.evidence/v1`.
+        """
+        if not isinstance(document, Mapping) or "schema" not in document:
+            raise EvidenceError(f"{name}: no evidence recording (it has no `schema`)", _RECORD_STEP)
+        if document["schema"] != SCHEMA:
+            raise EvidenceError(
+                f"{name}: schema {document['schema']!r}, this version reads {SCHEMA!r}", _RECORD_STEP
+            )
+        reads = document.get("reads")
+        if not isinstance(reads, Mapping):
+            raise EvidenceError(f"{name}: `reads` is missing or not an object", _RECORD_STEP)
+        target = document.get("target")
+        target = target if isinstance(target, Mapping) else {}
+        tool = document.get("tool")
+        redactions = document.get("redactions")
+        return cls(
+            reads=reads,
+            recorded_at=_text(document.get("recorded_at")),
+            profile=_text(target.get("profile")),
+            context=_text(target.get("context")),
+            simulated=document.get("simulated") is True,
+            redactions=redactions if isinstance(redactions, int) else 0,
+            tool={str(key): str(value) for key, value in tool.items()} if isinstance(tool, Mapping) else {},
+        )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _typed(key: str, entry: Mapping[str, Any], name: str, wanted: type) -> Any:
+    value = entry.get(name)
+    if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
+        raise UnseenError(key, "Malformed", f"{key}: `{name}` is not of type {wanted.__name__}")
+    return value

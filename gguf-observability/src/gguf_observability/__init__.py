@@ -1,0 +1,1 @@
+"""Where the memory of a served model goes, and whether its profile holds."""
