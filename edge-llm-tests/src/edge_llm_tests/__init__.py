@@ -1,6 +1,6 @@
 """The vocabulary of the edge toolkit: contracts, layers, evidence, and their evaluation.
 
-Validation only: nothing here installs, repairs or writes. The readers (`edge_llm_tests.readers`) do the only I/O.
+Validation only: nothing here installs, repairs or writes. `edge_llm_tests.readers` does the only I/O.
 """
 
 from edge_llm_tests.contract import Contract, Outcome, Result, contract, failed, passed, unknown

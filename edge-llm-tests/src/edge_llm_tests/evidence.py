@@ -24,7 +24,7 @@ class Recording:
     """What came back from each read, by key.
 
     Attributes:
-        reads: `<kind>:<address>` to what came back, see `docs/evidence.md`. A key that is absent was not read.
+        reads: `<kind>:<address>` to what came back (`docs/evidence.md`); an absent key was not read.
         recorded_at: RFC 3339 time of the run; contracts take it for "now".
         profile: Name of the profile it was recorded for.
         context: Name of the kubeconfig context.

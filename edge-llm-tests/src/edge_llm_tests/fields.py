@@ -1,4 +1,4 @@
-"""Strict access to fields of raw API objects: an absent field is the default, a mistyped one is `MalformedError`.
+"""Strict access to fields of raw API objects: absent is the default, mistyped is `MalformedError`.
 
 Kubernetes leaves empty fields out, so absence is an answer. A field of another type is damage: to take it for
 empty would be to pass what was not seen.

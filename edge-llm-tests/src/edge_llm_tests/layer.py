@@ -13,6 +13,7 @@ import msgspec
 from edge_llm_tests.contract import Contract
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.evidence import Recording
+from edge_llm_tests.yamldoc import load_yaml
 
 __all__ = ["Layer", "Release", "Remedy", "ServiceAddress", "load_layers"]
 
@@ -118,11 +119,8 @@ class Layer:
     @cached_property
     def remedies(self) -> Mapping[str, Remedy]:
         """The owner's remedies by id, from `<package>.<name>/remedies.yaml`."""
-        import yaml  # noqa: PLC0415 - only a failure needs the remedies
-
         source = files(f"{self.package}.{self.name}") / "remedies.yaml"
-        raw = yaml.load(source.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        return msgspec.convert(raw, dict[str, Remedy])
+        return msgspec.convert(load_yaml(source.read_bytes()), dict[str, Remedy])
 
 
 def load_layers() -> tuple[Layer, ...]:

@@ -15,6 +15,7 @@ import msgspec
 
 from edge_llm_tests.errors import ProfileError
 from edge_llm_tests.layer import Layer
+from edge_llm_tests.yamldoc import YamlError, load_yaml
 
 __all__ = ["Profile", "load_profile", "profile_names"]
 
@@ -167,13 +168,10 @@ def _sources(name: str, layers: tuple[Layer, ...]) -> list[tuple[str, Mapping[st
 
 
 def _parse(name: str, content: bytes) -> Mapping[str, Any]:
-    import yaml  # noqa: PLC0415 - 40 ms that a replay of a recording without a profile file need not pay
-
     try:
-        raw = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        first = " ".join(str(error).split())
-        raise ProfileError(f"profile {name}: not YAML: {first}", "correct the file") from None
+        raw = load_yaml(content) or {}
+    except YamlError as error:
+        raise ProfileError(f"profile {name}: {error}", "correct the file") from None
     if not isinstance(raw, Mapping):
         raise ProfileError(f"profile {name}: not a mapping", "write keys: extends, spec, values")
     return raw

@@ -134,7 +134,7 @@ class PodSpec:
 
     @property
     def node_selector(self) -> Mapping[str, Any]:
-        """nodeSelector."""
+        """NodeSelector."""
         return mapping(self.raw, "nodeSelector")
 
     @property

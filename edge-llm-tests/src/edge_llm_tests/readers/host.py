@@ -1,0 +1,135 @@
+"""Reads of the host: a fixed list of commands, files and globs, without a shell."""
+
+import glob
+import subprocess
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+__all__ = ["COMMANDS", "HostReader"]
+
+COMMANDS: tuple[str, ...] = (
+    "nvidia-smi -q -x",
+    "lspci -Dnnk -d 10de:",
+    "dmesg --time-format iso",
+    "modinfo -F version nvidia",
+    (
+        "systemctl show k3s k3s-agent containerd docker "
+        "--property=Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp"
+    ),
+    "df -Pk",
+)
+"""Every command that validation may run; each argument stands between single spaces."""
+
+FILES: tuple[str, ...] = (
+    "/proc/driver/nvidia/version",
+    "/proc/modules",
+    "/proc/sys/kernel/osrelease",
+    "/proc/uptime",
+    "/proc/meminfo",
+    "/proc/sys/fs/inotify/max_user_instances",
+    "/etc/rancher/k3s/config.yaml",
+    "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
+)
+"""Every file that validation may read."""
+
+GLOBS: tuple[str, ...] = (
+    "/dev/nvidia*",
+    "/usr/bin/nvidia-container-runtime*",
+    "/usr/local/nvidia/toolkit/nvidia-container-runtime*",
+    "/run/nvidia/validations/*",
+    "/var/run/cdi/*",
+)
+"""Every pattern that validation may expand."""
+
+_STREAM_LIMIT_BYTES = 4 * 1024 * 1024
+_NOT_FOUND_RC, _NOT_EXECUTABLE_RC = 127, 126
+
+
+@dataclass(frozen=True)
+class HostReader:
+    """One host: this one, or one that `prefix` enters.
+
+    Attributes:
+        prefix: What enters the host before a command, for example `("nsenter", "-t", "42", "-a")`.
+        root: Where the host's files are seen from here: `/`, or `/proc/<pid>/root`.
+    """
+
+    prefix: tuple[str, ...] = ()
+    root: Path = Path("/")
+
+    def command(self, line: str, deadline_s: float) -> dict[str, Any]:
+        """What one of `COMMANDS` came to, as recordings keep it.
+
+        Raises:
+            ValueError: The command is not on the list.
+        """
+        if line not in COMMANDS:
+            raise ValueError(f"{line!r} is not on the list of host commands")
+        started = time.monotonic()
+
+        def entry(rc: int | None, stdout: bytes, stderr: bytes, error: str | None) -> dict[str, Any]:
+            return {
+                "rc": rc,
+                "stdout": stdout[-_STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
+                "stderr": stderr[-_STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
+                "error": error,
+                "took_s": round(time.monotonic() - started, 3),
+            }
+
+        try:
+            done = subprocess.run(  # noqa: S603 - a fixed list, no shell
+                [*self.prefix, *line.split(" ")],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=deadline_s,
+                check=False,
+            )
+        except FileNotFoundError:
+            return entry(None, b"", b"", "not-found")
+        except PermissionError:
+            return entry(None, b"", b"", "permission-denied")
+        except subprocess.TimeoutExpired as expired:
+            return entry(None, expired.stdout or b"", expired.stderr or b"", "timeout")
+        if self.prefix and done.returncode in (_NOT_FOUND_RC, _NOT_EXECUTABLE_RC) and not done.stdout:
+            error = "not-found" if done.returncode == _NOT_FOUND_RC else "permission-denied"
+            return entry(None, b"", done.stderr, error)
+        return entry(done.returncode, done.stdout, done.stderr, None)
+
+    def file(self, path: str) -> dict[str, Any]:
+        """What reading one of `FILES` came to.
+
+        Raises:
+            ValueError: The file is not on the list.
+        """
+        if path not in FILES:
+            raise ValueError(f"{path!r} is not on the list of host files")
+        here = self.root / path.lstrip("/")
+        try:
+            content = here.read_bytes()
+            changed = (
+                datetime.fromtimestamp(here.stat().st_mtime, UTC) if not path.startswith("/proc/") else None
+            )
+        except PermissionError:
+            return {"text": None, "mtime": None, "error": "permission-denied"}
+        except OSError:
+            return {"text": None, "mtime": None, "error": "not-found"}
+        mtime = changed.strftime("%Y-%m-%dT%H:%M:%SZ") if changed else None
+        return {
+            "text": content[:_STREAM_LIMIT_BYTES].decode("utf-8", "replace"),
+            "mtime": mtime,
+            "error": None,
+        }
+
+    def glob(self, pattern: str) -> dict[str, Any]:
+        """The paths that match one of `GLOBS`.
+
+        Raises:
+            ValueError: The pattern is not on the list.
+        """
+        if pattern not in GLOBS:
+            raise ValueError(f"{pattern!r} is not on the list of host patterns")
+        found = glob.glob(pattern.lstrip("/"), root_dir=self.root)  # noqa: PTH207 - Path.glob cannot take a root
+        return {"paths": sorted(f"/{each}" for each in found)}
