@@ -1,0 +1,98 @@
+"""The pytest plugin: one test item per contract, judged on a live target or on a recording.
+
+`pytest edge-llm-tests [--evidence FILE | --kubeconfig FILE | --sandbox] [--profile NAME]`
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from edge_llm_tests.contract import Outcome
+from edge_llm_tests.errors import EdgeError
+from edge_llm_tests.evaluate import Finding
+
+__all__ = ["hold"]
+
+_FIXTURE = "finding"
+_BLOCKED_BY = "blocked_by"
+
+
+@dataclass(frozen=True)
+class NoVerdict:
+    """Why nothing could be judged: one red item, never a skip."""
+
+    message: str
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options that say what to judge."""
+    group = parser.getgroup("edge", "contracts of an edge box")
+    group.addoption("--evidence", metavar="FILE", help="judge this recording instead of a live target")
+    group.addoption("--profile", metavar="NAME", help="profile to judge against (default: the target's own)")
+    group.addoption("--kubeconfig", metavar="FILE", help="kubeconfig of the cluster to read")
+    group.addoption("--context", metavar="NAME", help="context of the kubeconfig")
+    group.addoption("--sandbox", action="store_true", help="judge the running sandbox")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One item per contract for a test that asks for `finding`."""
+    if _FIXTURE not in metafunc.fixturenames:
+        return
+    try:
+        findings: tuple[Finding | NoVerdict, ...] = _findings(metafunc.config)
+    except EdgeError as error:
+        findings = (NoVerdict(str(error)),)
+    ids = [each.contract.id if isinstance(each, Finding) else "target" for each in findings]
+    metafunc.parametrize(_FIXTURE, findings, ids=ids)
+
+
+def _findings(config: pytest.Config) -> tuple[Finding, ...]:
+    from edge_llm_tests.evaluate import evaluate  # noqa: PLC0415 - every pytest run loads this plugin
+    from edge_llm_tests.layer import load_layers  # noqa: PLC0415
+    from edge_llm_tests.session import judged_recording  # noqa: PLC0415
+
+    layers = load_layers()
+    evidence = config.getoption("--evidence")
+    recording, profile = judged_recording(
+        layers,
+        evidence=Path(evidence) if evidence else None,
+        profile=config.getoption("--profile"),
+        kubeconfig=config.getoption("--kubeconfig"),
+        context=config.getoption("--context"),
+        name="sandbox" if config.getoption("--sandbox") else None,
+    )
+    return evaluate(layers, profile, recording).findings
+
+
+def hold(finding: Finding | NoVerdict) -> None:
+    """Fail, on one line, unless the contract holds; an advisory one that does not is an expected failure."""
+    if isinstance(finding, NoVerdict):
+        pytest.fail(finding.message, pytrace=False)
+    if finding.outcome is Outcome.PASS:
+        return
+    said = f"{finding.result.reason}: {finding.result.message} (owner: {finding.layer.owner})"
+    if not finding.contract.required:
+        pytest.xfail(f"advisory: {said}")
+    pytest.fail(f"{finding.outcome}: {said}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Mark the report of a consequence, so that the summary lists broken contracts alone."""
+    report = yield
+    if report.failed and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        finding = item.callspec.params.get(_FIXTURE)
+        if isinstance(finding, Finding) and finding.blocked_by:
+            report.user_properties.append((_BLOCKED_BY, finding.blocked_by))
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """A consequence counts as `blocked`: red, in a list of its own."""
+    if any(name == _BLOCKED_BY for name, _ in report.user_properties):
+        return "blocked", "B", "BLOCKED"
+    return None
