@@ -43,7 +43,11 @@ def judged_recording(
 
     target = live_target(kubeconfig, context, name=name)
     chosen = load_profile(_name(asked or target.profile, layers), layers)
-    return collect(layers, chosen, target), chosen
+    try:
+        return collect(layers, chosen, target), chosen
+    finally:
+        if target.cluster is not None:
+            target.cluster.close()
 
 
 def _name(profile: str, layers: tuple[Layer, ...]) -> str:

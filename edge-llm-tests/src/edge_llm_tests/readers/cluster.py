@@ -65,7 +65,13 @@ class ClusterReader:
             status, _ = get(reader.origin, "/version", deadline_s)
         except WireError:
             return self
+        finally:
+            self.close()
         return reader if status == _HTTP_OK else self
+
+    def close(self) -> None:
+        """Close kept connections; the reader can be used again."""
+        self.origin.close()
 
     def read(self, path: str, deadline_s: float) -> dict[str, Any]:
         """What a GET of `path` (query included) came to, as recordings keep it."""

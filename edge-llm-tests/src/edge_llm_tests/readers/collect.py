@@ -90,6 +90,8 @@ def collect(layers: tuple[Layer, ...], profile: Profile, target: Target) -> Reco
         remote = {key: read for key, read in planned.items() if key.startswith(("api:", "http:"))}
         host_batches.append(_Batch({key: read for key, read in planned.items() if key not in remote}))
         recording = recording.with_reads(_Batch(remote).entries())
+    for origin in origins.values():
+        origin.close()
     for batch in host_batches:
         recording = recording.with_reads(batch.entries())
     return recording

@@ -69,6 +69,14 @@ class Origin:
         finally:
             self._slots.release()
 
+    def close(self) -> None:
+        """Close the connections that are kept for the next request."""
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return
+
     def _open(self, deadline_s: float) -> tuple[http.client.HTTPConnection, bool]:
         try:
             connection = self._idle.get_nowait()
