@@ -1,0 +1,128 @@
+"""An ascent, from the host up: what it works with, and how it ended."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from edge_llm_tests.contract import Outcome
+from edge_llm_tests.evaluate import Evaluation, Finding
+from edge_llm_tests.evidence import Recording
+from edge_llm_tests.layer import Layer, Release
+from edge_llm_tests.profile import Profile
+
+from edge_cli.patience import Limits
+from edge_cli.progress import OnProgress
+from edge_cli.revision import Revision
+
+__all__ = ["Act", "Ascent", "End", "Ground", "Hands", "Look", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of the target, and what the contracts say of it."""
+
+    recording: Recording
+    evaluation: Evaluation
+
+
+class Hands(Protocol):
+    """Who acts: the installer."""
+
+    async def revision(self, release: Release) -> Revision | None:
+        """The latest revision of the release."""
+        ...
+
+    async def apply(self, release: Release) -> Revision:
+        """Install or upgrade the release."""
+        ...
+
+    async def recover(self, release: Release, revision: Revision) -> str:
+        """Bring a pending release to where it can be upgraded."""
+        ...
+
+
+class End(StrEnum):
+    """How an ascent ended."""
+
+    HOLDS = "holds"
+    CLOSED = "closed"
+    TERMINAL = "terminal"
+    STALLED = "stalled"
+    TIMED_OUT = "timed-out"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What was done to one release: `installed`, `upgraded`, `reapplied`, `recovered` or `unchanged`."""
+
+    release: Release
+    verb: str
+    revision: int
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ascent:
+    """An ascent that has ended.
+
+    Attributes:
+        end: How.
+        layer: The layer at which it ended, None if it went all the way.
+        look: The last look.
+        acts: What was done, in order.
+        not_installed: Releases that a closed gate kept out.
+        waited_s: Seconds of waiting for contracts.
+        limits: What it was given.
+    """
+
+    end: End
+    layer: Layer | None
+    look: Look
+    acts: tuple[Act, ...]
+    not_installed: tuple[Release, ...]
+    waited_s: float
+    limits: Limits
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was done to the cluster."""
+        return any(act.verb != "unchanged" for act in self.acts)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What an ascent works with.
+
+    Attributes:
+        layers: In the order of the ladder, up to where it is to go.
+        profile: What they promise and install.
+        look: Sees and judges some of the layers.
+        hands: Acts.
+        may_act: Raises where acting is not allowed any more (the lease was lost).
+        tell: Is told of each step.
+        recover: Whether pending releases are healed.
+    """
+
+    layers: tuple[Layer, ...]
+    profile: Profile
+    look: Callable[[tuple[Layer, ...]], Awaitable[Look]]
+    hands: Hands
+    tell: OnProgress
+    may_act: Callable[[], None] = lambda: None
+    limits: Limits = field(default_factory=Limits)
+    recover: bool = False
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+def broken(evaluation: Evaluation, layers: tuple[Layer, ...]) -> tuple[Finding, ...]:
+    """The findings of required contracts of these layers that do not pass."""
+    names = {layer.name for layer in layers}
+    return tuple(
+        finding
+        for finding in evaluation.findings
+        if finding.layer.name in names and finding.contract.required and finding.outcome is not Outcome.PASS
+    )

@@ -1,0 +1,191 @@
+"""The climb: for each layer, the gate, its releases, then the wait for its own contracts, before the next.
+
+Decides on what the contracts say and acts through the installer alone. Helm's own waiting is not used: it takes
+every custom resource for unready, and a Ready pod proves no contract.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from edge_llm_tests.layer import Layer, Release
+
+from edge_cli.activity import last_event, rolling_out
+from edge_cli.ascent import Act, Ascent, End, Ground, Look, broken
+from edge_cli.helm_error import PendingReleaseError
+from edge_cli.patience import Patience, Verdict
+from edge_cli.progress import Progress, Stage
+from edge_cli.revision import Revision
+
+__all__ = ["ascend"]
+
+_BLIP_S = 1.0  # one more look before a gate is called closed: an API server may blink
+_PENDING_GRACE_S = 5.0  # an operation that was begun by a process since gone may just be ending
+_PAUSES_S = (0.2, 0.3, 0.5, 0.7)  # between the first looks of a wait; then one a second
+_NO_RELEASE_PATIENCE_S = 5.0  # a layer that installs nothing: nothing of it will roll out
+
+
+async def ascend(ground: Ground) -> Ascent:
+    """Climb as far as the contracts let it.
+
+    Raises:
+        EdgeError: Helm or the API server failed, a release is pending, or the lease was lost.
+    """
+    return await _Climb(ground).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A release and what the cluster has of it."""
+
+    release: Release
+    revision: Revision | None
+
+    @property
+    def unchanged(self) -> bool:
+        return self.revision is not None and self.revision.is_of(self.release)
+
+
+class _Climb:
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._standings: dict[str, tuple[_Standing, ...]] = {}
+        self._acts: list[Act] = []
+        self._waited_s = 0.0
+
+    async def run(self) -> Ascent:
+        ground = self._ground
+        ground.tell(Progress(Stage.LOOK, "", message="looking at the target"))
+        look, standings = await asyncio.gather(
+            ground.look(ground.layers), asyncio.gather(*(self._standing(layer) for layer in ground.layers))
+        )
+        self._standings = {layer.name: found for layer, found in zip(ground.layers, standings, strict=True)}
+        for place, layer in enumerate(ground.layers):
+            below = ground.layers[:place]
+            look, open_ = await self._gate(look, below, layer)
+            if not open_:
+                return self._ended(End.CLOSED, place, look)
+            look, verdict = await self._layer(look, below, layer)
+            if verdict is not Verdict.HOLDS:
+                return self._ended(_ENDS[verdict], place, look)
+        return self._ended(End.HOLDS, len(ground.layers), look)
+
+    async def _standing(self, layer: Layer) -> tuple[_Standing, ...]:
+        releases = layer.releases(self._ground.profile.values)
+        return tuple(await asyncio.gather(*(self._settled(release) for release in releases)))
+
+    async def _settled(self, release: Release) -> _Standing:
+        """The release as the cluster has it, once no operation on it is under way."""
+        ground = self._ground
+        until_s = ground.clock() + _PENDING_GRACE_S
+        revision = await ground.hands.revision(release)
+        while revision is not None and revision.pending:
+            if ground.recover:
+                ground.may_act()
+                done = await ground.hands.recover(release, revision)
+                ground.tell(Progress(Stage.INSTALL, release.layer, release.name, done))
+                self._acts.append(Act(release, "recovered", revision.number))
+                return _Standing(release, await ground.hands.revision(release))
+            if ground.clock() >= until_s:
+                raise PendingReleaseError(
+                    f"release {release.name} in namespace {release.namespace} is {revision.status} "
+                    f"(revision {revision.number}): an operation on it began and never ended",
+                    "if no other helm is at work on it, heal it with `edge up --recover`",
+                )
+            await ground.sleep(_BLIP_S)
+            revision = await ground.hands.revision(release)
+        return _Standing(release, revision)
+
+    async def _gate(self, look: Look, below: tuple[Layer, ...], layer: Layer) -> tuple[Look, bool]:
+        """Whether the layers below hold, with one more look where they seem not to."""
+        if not broken(look.evaluation, below):
+            return look, True
+        await self._ground.sleep(_BLIP_S)
+        look = await self._ground.look((*below, layer))
+        return look, not broken(look.evaluation, below)
+
+    async def _layer(self, look: Look, below: tuple[Layer, ...], layer: Layer) -> tuple[Look, Verdict]:
+        ground, standings = self._ground, self._standings[layer.name]
+        changed = [standing for standing in standings if not standing.unchanged]
+        for standing in standings:
+            if standing.unchanged and standing.revision is not None:
+                self._acts.append(Act(standing.release, "unchanged", standing.revision.number))
+                ground.tell(Progress(Stage.UNCHANGED, layer.name, standing.release.name, "unchanged"))
+        if not changed and not broken(look.evaluation, (layer,)):
+            ground.tell(Progress(Stage.HOLDS, layer.name))
+            return look, Verdict.HOLDS
+        for standing in changed:
+            await self._apply(standing.release, "installed" if standing.revision is None else "upgraded")
+        now_s = ground.clock()
+        limits = ground.limits
+        if not standings:
+            limits = replace(limits, timeout_s=min(limits.timeout_s, _NO_RELEASE_PATIENCE_S))
+        settling_s = limits.settling_s if any(standing.revision for standing in changed) else 0.0
+        may_reapply = bool(standings) and not changed
+        patience = Patience(limits, now_s, may_reapply=may_reapply, settled_s=now_s + settling_s)
+        look, verdict = await self._wait(patience, below, layer)
+        self._waited_s += ground.clock() - now_s
+        return look, Verdict.CLOSED if verdict is Verdict.TIMED_OUT and not standings else verdict
+
+    async def _apply(self, release: Release, verb: str) -> None:
+        ground = self._ground
+        ground.may_act()
+        ground.tell(Progress(Stage.INSTALL, release.layer, release.name, "helm is at work"))
+        began_s = ground.clock()
+        revision = await ground.hands.apply(release)
+        took_s = ground.clock() - began_s
+        self._acts.append(Act(release, verb, revision.number, took_s))
+        done = f"{verb}, revision {revision.number}, {took_s:.1f} s"
+        ground.tell(Progress(Stage.INSTALL, release.layer, release.name, done))
+
+    async def _wait(self, patience: Patience, below: tuple[Layer, ...], layer: Layer) -> tuple[Look, Verdict]:
+        ground = self._ground
+        releases = [standing.release for standing in self._standings[layer.name]]
+        namespaces = frozenset(release.namespace for release in releases)
+        looks = 0
+        while True:
+            look = await ground.look((*below, layer))
+            patience, verdict = patience.after(
+                broken(look.evaluation, below),
+                broken(look.evaluation, (layer,)),
+                rolling=rolling_out(look.recording, namespaces),
+                now_s=ground.clock(),
+            )
+            if verdict is Verdict.REAPPLY:
+                for release in releases:
+                    await self._apply(release, "reapplied")
+                patience = patience.reapplied(ground.clock())
+                looks = 0
+                continue
+            if verdict is not Verdict.WAIT:
+                ground.tell(Progress(Stage.HOLDS if verdict is Verdict.HOLDS else Stage.STOPPED, layer.name))
+                return look, verdict
+            self._tell_wait(look, (*below, layer), namespaces)
+            await ground.sleep(_PAUSES_S[looks] if looks < len(_PAUSES_S) else 1.0)
+            looks += 1
+
+    def _tell_wait(self, look: Look, layers: tuple[Layer, ...], namespaces: frozenset[str]) -> None:
+        first = broken(look.evaluation, layers)[0]
+        event = last_event(look.recording, namespaces)
+        self._ground.tell(
+            Progress(Stage.WAIT, layers[-1].name, first.contract.id, first.result.message, event)
+        )
+
+    def _ended(self, end: End, place: int, look: Look) -> Ascent:
+        ground = self._ground
+        left = [standing for layer in ground.layers[place:] for standing in self._standings[layer.name]]
+        done = {(act.release.namespace, act.release.name) for act in self._acts}
+        kept_out = tuple(
+            standing.release
+            for standing in left
+            if not standing.unchanged and (standing.release.namespace, standing.release.name) not in done
+        )
+        at = ground.layers[place] if place < len(ground.layers) else None
+        return Ascent(end, at, look, tuple(self._acts), kept_out, self._waited_s, ground.limits)
+
+
+_ENDS = {
+    Verdict.CLOSED: End.CLOSED,
+    Verdict.TERMINAL: End.TERMINAL,
+    Verdict.STALLED: End.STALLED,
+    Verdict.TIMED_OUT: End.TIMED_OUT,
+}

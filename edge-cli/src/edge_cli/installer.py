@@ -1,0 +1,290 @@
+"""The installer: the only module in the repository that changes a cluster.
+
+Helm releases go through pyhelm3's `Command`, which runs the `helm` program; namespaces, volume claims and the
+lease go straight to the API server. Nothing here decides when to act: `climb` does, on what the contracts say.
+
+pyhelm3's `Client` is not used: it starts `helm` in its constructor, merges lists of values instead of replacing
+them, and its `ensure_release` uninstalls a pending release without a word.
+"""
+
+import asyncio
+import http.client
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib.resources import as_file
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError, UsageError
+from edge_llm_tests.layer import Release
+from edge_llm_tests.readers.wire import Origin
+
+from edge_cli.fingerprint import described, fingerprint
+from edge_cli.helm_error import HelmError, helm_error
+from edge_cli.revision import Installed, Revision
+
+__all__ = ["Answer", "Installer", "find_helm"]
+
+LAYER_LABEL = (
+    "edge-layer"  # on Helm's own record of the release, so that `edge down` finds what `edge up` made
+)
+_MADE_BY_US = {"app.kubernetes.io/managed-by": "edge", "app.kubernetes.io/part-of": "edge"}
+_PROTECTED = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
+_ANY_STATUS = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalling")
+_HISTORY_MAX = 10
+_OPERATION_LIMIT = "5m"  # one Helm call: hooks at most, for contracts do the waiting
+_WRITE_DEADLINE_S = 10.0
+_HELM_WITH_SERVER_SIDE_APPLY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the API server said, and when, by its own clock."""
+
+    status: int
+    body: Mapping[str, Any]
+    at: datetime
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what was asked."""
+        return self.status < http.client.MULTIPLE_CHOICES
+
+    @property
+    def message(self) -> str:
+        """What it says about a refusal."""
+        return str(self.body.get("message", f"HTTP {self.status}"))
+
+
+def find_helm(given: Path | None = None) -> Path:
+    """The helm program: the one given if it is there, else the one on PATH.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if given is not None and given.is_file():
+        return given
+    found = shutil.which("helm")
+    if found is None:
+        raise UsageError(
+            "helm is not on PATH, and it is Helm that installs the layers",
+            "install Helm 4 (https://helm.sh/docs/intro/install); `edge up --sandbox` builds its own",
+        )
+    return Path(found)
+
+
+class Installer:
+    """What may be done to one cluster with one user's credentials."""
+
+    def __init__(self, origin: Origin, helm: Path, kubeconfig: Path, context: str | None = None) -> None:
+        self._origin = origin
+        self._helm = helm
+        self._kubeconfig = kubeconfig
+        self._context = context
+        self._helm_major = 0
+
+    async def revision(self, release: Release) -> Revision | None:
+        """The latest revision of the release; None if it is not installed."""
+        history = await self._history(release, 1)
+        return history[-1] if history else None
+
+    async def apply(self, release: Release) -> Revision:
+        """Install or upgrade, without waiting for readiness; fields that others have changed are set back.
+
+        Raises:
+            EdgeError: Helm failed; the message names the release and what Helm said.
+        """
+        await asyncio.to_thread(self.ensure_namespace, release.namespace)
+        where = (release.name, release.namespace)
+        options: list[Any] = [
+            "--install",
+            "--output",
+            "json",
+            "--values",
+            "-",
+            "--namespace",
+            release.namespace,
+        ]
+        options += ["--timeout", _OPERATION_LIMIT, "--history-max", _HISTORY_MAX]
+        options += ["--labels", f"{LAYER_LABEL}={release.layer}"]
+        options += ["--description", described(release, fingerprint(release))]
+        if await self._major() >= _HELM_WITH_SERVER_SIDE_APPLY:
+            options += ["--server-side=true", "--force-conflicts"]
+        with as_file(release.chart) as folder:
+            argv = ["upgrade", release.name, folder, *options]
+            document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())
+        return Revision(int(document["version"]), str(document["info"]["status"]))
+
+    async def recover(self, release: Release, revision: Revision) -> str:
+        """Bring a pending release to where it can be upgraded; what was done, in words.
+
+        An install that never ended has nothing to go back to and is removed; an upgrade or a rollback goes back
+        to the last revision that was deployed.
+        """
+        history = () if revision.status == "pending-install" else await self._history(release, 256)
+        good = [each for each in history if each.status in ("deployed", "superseded")]
+        if revision.status == "uninstalling" or not good:
+            await self.uninstall(release.name, release.namespace)
+            return "removed what an unfinished operation had left"
+        argv = ["rollback", release.name, good[-1].number, "--namespace", release.namespace]
+        await self._run((release.name, release.namespace), [*argv, "--timeout", _OPERATION_LIMIT])
+        return f"rolled back to revision {good[-1].number}"
+
+    async def uninstall(self, name: str, namespace: str) -> None:
+        """Remove the release and wait until its objects are gone; what its chart marks `keep` stays."""
+        argv = ["uninstall", name, "--namespace", namespace, "--ignore-not-found", "--wait"]
+        await self._run((name, namespace), [*argv, "--timeout", _OPERATION_LIMIT])
+
+    async def installed(self, *, layer: str = "", namespace: str = "") -> tuple[Installed, ...]:
+        """The releases that `edge up` made for a layer, or all releases of a namespace."""
+        place = ["--namespace", namespace] if namespace else ["--all-namespaces"]
+        chosen = ["--selector", f"{LAYER_LABEL}={layer}"] if layer else []
+        listed = await self._asked(("", ""), ["list", *place, *chosen, *_ANY_STATUS, "--output", "json"])
+        return tuple(
+            Installed(each["name"], each["namespace"], each["status"], each["chart"]) for each in listed
+        )
+
+    async def _history(self, release: Release, limit: int) -> tuple[Revision, ...]:
+        argv = ["history", release.name, "--namespace", release.namespace, "--output", "json", "--max", limit]
+        try:
+            listed = await self._asked((release.name, release.namespace), argv)
+        except HelmError as error:
+            if "release: not found" in error.message:
+                return ()
+            raise
+        return tuple(
+            Revision(int(each["revision"]), str(each["status"]), str(each.get("description", "")))
+            for each in listed
+        )
+
+    async def _major(self) -> int:
+        if not self._helm_major:
+            version = await self._run(("", ""), ["version", "--template", "{{ .Version }}"])
+            self._helm_major = int(version.decode().strip().removeprefix("v").partition(".")[0] or 0)
+        return self._helm_major
+
+    async def _asked(self, where: tuple[str, str], argv: list[Any], stdin: bytes | None = None) -> Any:
+        written = await self._run(where, argv, stdin)
+        start = min((place for place in (written.find(b"{"), written.find(b"[")) if place >= 0), default=0)
+        try:
+            return json.loads(written[start:])  # helm may say which chart it pulled before its JSON
+        except ValueError:
+            raise helm_error(argv[0], *where, f"its answer is not JSON: {written[:80]!r}") from None
+
+    async def _run(self, where: tuple[str, str], argv: list[Any], stdin: bytes | None = None) -> bytes:
+        import pyhelm3  # noqa: PLC0415, TID251 - Helm is driven here alone; 0.3 s that a diagnosis must not pay
+
+        logging.getLogger(
+            "pyhelm3"
+        ).propagate = False  # it logs failures with the kubeconfig's path; `said` says more
+        command = pyhelm3.Command(
+            executable=str(self._helm), kubeconfig=self._kubeconfig, kubecontext=self._context
+        )
+        try:
+            return bytes(await command.run(argv, stdin))
+        except pyhelm3.Error as error:
+            raise helm_error(argv[0], *where, error.stderr.decode("utf-8", "replace")) from None
+
+    def ensure_namespace(self, name: str) -> None:
+        """Create the namespace, marked as ours, unless it is there."""
+        if self.send("GET", f"/api/v1/namespaces/{name}").ok:
+            return
+        metadata = {"name": name, "labels": _MADE_BY_US}
+        document = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        made = self.send("POST", "/api/v1/namespaces", document)
+        if not made.ok and made.status != http.client.CONFLICT:
+            raise HelmError(
+                f"namespace {name} cannot be made: {made.message}", "see `kubectl get namespaces`"
+            )
+
+    async def remove_namespace(self, name: str) -> str:
+        """Delete a namespace that `edge up` made and nothing lives in any more; empty, or why it stays."""
+        path = f"/api/v1/namespaces/{name}"
+        found = await asyncio.to_thread(self.send, "GET", path)
+        labels = found.body.get("metadata", {}).get("labels", {})
+        if not found.ok:
+            return ""
+        if name in _PROTECTED or labels.get("app.kubernetes.io/managed-by") != "edge":
+            return "it was not made by `edge up`"
+        for kind in ("persistentvolumeclaims", "pods", "services"):
+            listed = await asyncio.to_thread(self.send, "GET", f"{path}/{kind}?limit=1")
+            if not listed.ok or listed.body.get("items"):
+                return f"there are {kind} in it"
+        if others := await self.installed(namespace=name):
+            return f"release {others[0].name} is in it"
+        deleted = await asyncio.to_thread(self.send, "DELETE", path)
+        return "" if deleted.ok else deleted.message
+
+    def claims(self, namespace: str, releases: frozenset[str]) -> tuple[str, ...]:
+        """Names of the volume claims in the namespace that belong to these releases."""
+        listed = self.send("GET", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims")
+        return tuple(
+            str(item["metadata"]["name"])
+            for item in listed.body.get("items", [])
+            if item["metadata"].get("annotations", {}).get("meta.helm.sh/release-name") in releases
+            or item["metadata"].get("labels", {}).get("app.kubernetes.io/instance") in releases
+        )
+
+    def delete_claim(self, namespace: str, name: str) -> None:
+        """Delete a volume claim, and with it the data in its volume."""
+        deleted = self.send("DELETE", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}")
+        if not deleted.ok and deleted.status != http.client.NOT_FOUND:
+            raise HelmError(
+                f"volume claim {namespace}/{name} cannot be deleted: {deleted.message}",
+                f"see `kubectl -n {namespace} describe pvc {name}`",
+            )
+
+    def send(self, verb: str, path: str, document: Mapping[str, Any] | None = None) -> Answer:
+        """One request to the API server as the user.
+
+        Raises:
+            TargetUnreachableError: It did not answer.
+            UnauthorisedError: It refused the credentials, or the act to them.
+        """
+        headers = {"Accept": "application/json", "User-Agent": "edge-installer", **self._origin.headers}
+        body = None
+        if document is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(document).encode()
+        try:
+            with self._origin.connection(_WRITE_DEADLINE_S) as (connection, reused):
+                if reused:
+                    connection.close()  # an idle connection may be dead, and a write is not to be sent twice
+                target = urlsplit(self._origin.url).path.rstrip("/") + path
+                connection.request(verb, target, body=body, headers=headers)
+                response = connection.getresponse()
+                answer = Answer(
+                    response.status, _json(response.read()), _server_time(response.getheader("Date"))
+                )
+        except (OSError, http.client.HTTPException) as error:
+            raise TargetUnreachableError(
+                f"{self._origin.url} does not answer: {str(error) or type(error).__name__}",
+                "check that the cluster runs and the kubeconfig points to it",
+            ) from None
+        if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
+            raise UnauthorisedError(
+                f"{self._origin.url} refused {verb} {path} ({answer.status}): {answer.message}",
+                "use a kubeconfig that may administer the cluster (--kubeconfig, --context)",
+            )
+        return answer
+
+
+def _json(content: bytes) -> Mapping[str, Any]:
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return {"message": content[:200].decode("utf-8", "replace").strip() or "an empty answer"}
+    return body if isinstance(body, dict) else {}
+
+
+def _server_time(date: str | None) -> datetime:
+    try:
+        return parsedate_to_datetime(date or "").astimezone(UTC)
+    except ValueError:
+        return datetime.now(UTC)

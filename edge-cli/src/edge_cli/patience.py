@@ -1,0 +1,120 @@
+"""How long to wait for a layer's contracts: until they hold, cannot come to hold, or the time is up. Pure.
+
+A contract that does not hold yet is what a roll-out looks like. Waiting ends early on what waiting does not
+mend: a reason that its contract calls terminal, seen twice in a row, or a state in which nothing moves any more.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from edge_llm_tests.contract import Outcome
+from edge_llm_tests.evaluate import Finding
+
+__all__ = ["Limits", "Patience", "Verdict", "broken_terminally"]
+
+
+class Verdict(Enum):
+    """What to do after a look."""
+
+    HOLDS = auto()
+    WAIT = auto()
+    REAPPLY = auto()
+    CLOSED = auto()
+    TERMINAL = auto()
+    STALLED = auto()
+    TIMED_OUT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds that waiting takes at most.
+
+    Attributes:
+        timeout_s: For the contracts of one layer.
+        stalled_s: With nothing that rolls out and the same contracts not holding. Prometheus scrapes and
+            evaluates every 15 to 60 s, and that is not seen in pods.
+        drift_s: The same, where the release was found unchanged: then something else changed what it made.
+        settling_s: After an upgrade, until a reason counts as terminal: it may be the old pods'.
+    """
+
+    timeout_s: float = 600.0
+    stalled_s: float = 120.0
+    drift_s: float = 3.0
+    settling_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The state of one wait.
+
+    Attributes:
+        limits: How long.
+        started_s: When the wait began.
+        may_reapply: Whether an unchanged release may still be applied once more.
+        settled_s: From when on a terminal reason counts.
+        stuck: Contracts and reasons that did not hold at the last look.
+        stuck_s: Since when they are the same with nothing rolling out.
+        terminal_looks: Consecutive looks with a terminal reason.
+    """
+
+    limits: Limits
+    started_s: float
+    may_reapply: bool = False
+    settled_s: float = 0.0
+    stuck: tuple[tuple[str, str], ...] = ()
+    stuck_s: float = 0.0
+    terminal_looks: int = 0
+
+    def reapplied(self, now_s: float) -> "Patience":
+        """The wait after an unchanged release was applied again."""
+        return Patience(self.limits, now_s, may_reapply=False, settled_s=now_s + self.limits.settling_s)
+
+    def after(
+        self, below: tuple[Finding, ...], own: tuple[Finding, ...], *, rolling: bool, now_s: float
+    ) -> tuple["Patience", Verdict]:
+        """The wait after one more look, and what to do.
+
+        Args:
+            below: Findings of required contracts of the layers below that do not pass.
+            own: Those of the layer that is waited for.
+            rolling: Whether something still rolls out.
+            now_s: When the look was made.
+        """
+        broken = below + own
+        if not broken:
+            return self, Verdict.HOLDS
+        stuck = tuple((finding.contract.id, finding.result.reason or "") for finding in broken)
+        moved = rolling or stuck != self.stuck
+        terminal = broken_terminally(broken) is not None and now_s >= self.settled_s
+        seen = replace(
+            self,
+            stuck=stuck,
+            stuck_s=now_s if moved else self.stuck_s,
+            terminal_looks=self.terminal_looks + 1 if terminal else 0,
+        )
+        return seen, _verdict(seen, now_s, own_alone=not below)
+
+
+def _verdict(wait: Patience, now_s: float, *, own_alone: bool) -> Verdict:
+    still_s = now_s - wait.stuck_s
+    if wait.may_reapply and own_alone and (wait.terminal_looks > 1 or still_s >= wait.limits.drift_s):
+        return Verdict.REAPPLY
+    if wait.terminal_looks > 1:
+        return Verdict.TERMINAL
+    if now_s - wait.started_s >= wait.limits.timeout_s:
+        return Verdict.TIMED_OUT
+    if still_s >= wait.limits.stalled_s:
+        return Verdict.STALLED
+    return Verdict.WAIT
+
+
+def broken_terminally(broken: tuple[Finding, ...]) -> Finding | None:
+    """The first finding whose reason waiting does not mend."""
+    return next(
+        (
+            finding
+            for finding in broken
+            if finding.outcome is Outcome.FAIL and finding.result.reason in finding.contract.terminal
+        ),
+        None,
+    )
