@@ -112,8 +112,7 @@ def _settle(finding: Finding, below: Mapping[str, Finding]) -> Finding:
     blocker = _blocker(finding.contract, below, unknown_blocks=result.outcome is Outcome.UNKNOWN)
     if blocker is None:
         return finding
-    message = f"stands on {blocker}: {result.message}"
-    blocked = Result(Outcome.BLOCKED, message, result.reason, result.evidence, result.about)
+    blocked = Result(Outcome.BLOCKED, result.message, result.reason, result.evidence, result.about)
     return Finding(finding.contract, finding.layer, blocked, finding.evidence, blocker)
 
 

@@ -17,6 +17,7 @@ __all__ = ["hold"]
 
 _FIXTURE = "finding"
 _BLOCKED_BY = "blocked_by"
+_SAID = "edge"
 
 
 @dataclass(frozen=True)
@@ -72,23 +73,34 @@ def hold(finding: Finding | NoVerdict) -> None:
         pytest.fail(finding.message, pytrace=False)
     if finding.outcome is Outcome.PASS:
         return
-    said = f"{finding.result.reason}: {finding.result.message} (owner: {finding.layer.owner})"
     if not finding.contract.required:
-        pytest.xfail(f"advisory: {said}")
-    pytest.fail(f"{finding.outcome}: {said}", pytrace=False)
+        pytest.xfail(_line(finding))
+    pytest.fail(_line(finding), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Mark the report of a consequence, so that the summary lists broken contracts alone."""
+    """Note in the report which contract does not hold, and what blocks it."""
     report = yield
-    if report.failed and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+    if report.when == "call" and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
         finding = item.callspec.params.get(_FIXTURE)
-        if isinstance(finding, Finding) and finding.blocked_by:
-            report.user_properties.append((_BLOCKED_BY, finding.blocked_by))
+        if isinstance(finding, NoVerdict):
+            report.user_properties.append((_SAID, finding.message))
+        elif isinstance(finding, Finding) and finding.outcome is not Outcome.PASS:
+            report.user_properties.append((_SAID, _line(finding)))
+            if finding.blocked_by and report.failed:
+                report.user_properties.append((_BLOCKED_BY, finding.blocked_by))
     return report
+
+
+def _line(finding: Finding) -> str:
+    result = finding.result
+    outcome = finding.outcome.value if finding.contract.required else "advisory"
+    by = f" by {finding.blocked_by}" if finding.blocked_by else ""
+    said = f"{outcome:8} {finding.contract.id}{by} {result.reason}: {result.message}"
+    return f"{said} (owner: {finding.layer.owner})"
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -96,3 +108,18 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
     if any(name == _BLOCKED_BY for name, _ in report.user_properties):
         return "blocked", "B", "BLOCKED"
     return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One whole line for each contract that does not hold; pytest's own summary cuts them."""
+    said = [
+        str(value)
+        for status in ("failed", "blocked", "xfailed")
+        for report in terminalreporter.stats.get(status, [])
+        for name, value in report.user_properties
+        if name == _SAID
+    ]
+    if said:
+        terminalreporter.section("contracts that do not hold")
+        for line in said:
+            terminalreporter.write_line(line)
