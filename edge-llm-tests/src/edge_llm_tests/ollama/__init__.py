@@ -1,0 +1,32 @@
+"""Ollama as the outside sees it: where it is, what its API answered, what its log says.
+
+The layers that judge a served model share this one parse. What is here raises `UnseenError` or `MalformedError`
+where a read shows nothing: observers ask for it as `recording.view(...)`.
+"""
+
+from edge_llm_tests.ollama.answers import (
+    LoadedModel,
+    PresentModel,
+    canonical,
+    loaded_models,
+    present_models,
+    version,
+)
+from edge_llm_tests.ollama.installation import Installation, container_of, installations, log_key
+from edge_llm_tests.ollama.log import LogLine, current_log, log_lines
+
+__all__ = [
+    "Installation",
+    "LoadedModel",
+    "LogLine",
+    "PresentModel",
+    "canonical",
+    "container_of",
+    "current_log",
+    "installations",
+    "loaded_models",
+    "log_key",
+    "log_lines",
+    "present_models",
+    "version",
+]
