@@ -1,0 +1,107 @@
+"""Promises about what collects: the monitoring CRDs, Prometheus, the monitors that it selects."""
+
+from edge_llm_tests.contract import Result, contract, failed, passed, unknown
+from llm_observability_stack.telemetry.operator_mode import in_use, missing_crds, monitor_faults, unserved_kind
+from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.prometheus_server import absence, disk_full, empty_service
+from llm_observability_stack.telemetry.roles import PROMETHEUS
+from llm_observability_stack.telemetry.spec import TelemetrySpec
+
+__all__ = ["CONTRACTS", "monitoring_crds", "monitors", "prometheus"]
+
+_TROUBLES = {
+    "OutOfMemory": "PrometheusOutOfMemory",
+    "DiskFull": "PrometheusDiskFull",
+    "ImageUnavailable": "PrometheusImageUnavailable",
+    "Unschedulable": "PrometheusUnschedulable",
+    "Crashing": "PrometheusCrashing",
+    "NotStarted": "PrometheusNotStarted",
+    "NotReady": "PrometheusReplaying",
+}
+
+
+@contract(
+    "telemetry.monitoring-crds",
+    "where the Prometheus operator is used, its kinds are known to the cluster",
+    reasons=("CrdMissing",),
+    after=("gpu.api",),
+    terminal=("CrdMissing",),
+)
+def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """An operator without its CRDs does nothing, and takes others down that write its objects."""
+    if (complaint := unserved_kind(observed)) is not None:
+        return failed("CrdMissing", complaint)
+    missing = missing_crds(observed)
+    if not spec.operator and not in_use(observed):
+        return passed("no Prometheus operator is used here, so none of its kinds is needed")
+    if missing:
+        return failed("CrdMissing", f"not known to the cluster: {', '.join(missing)}", crds=" ".join(missing))
+    return passed("the kinds of monitoring.coreos.com are there")
+
+
+@contract(
+    "telemetry.prometheus",
+    "Prometheus runs and answers",
+    reasons=(
+        "PrometheusMissing",
+        "PrometheusOutOfMemory",
+        "PrometheusDiskFull",
+        "PrometheusImageUnavailable",
+        "PrometheusUnschedulable",
+        "PrometheusCrashing",
+        "PrometheusNotStarted",
+        "PrometheusReplaying",
+        "PrometheusStarting",
+        "PrometheusServiceEmpty",
+    ),
+    after=("gpu.api", "gpu.node-ready", "telemetry.monitoring-crds"),
+    terminal=("PrometheusImageUnavailable",),
+)
+def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """Whatever it scrapes; that it answers counts for more than what its pod says, a full disk for more yet."""
+    if (full := disk_full(observed)) is not None:
+        return failed("PrometheusDiskFull", full)
+    if observed.prometheus_answers and not observed.cast.seen:
+        return passed("Prometheus answers its API; its pod was not seen")
+    trouble = observed.trouble(PROMETHEUS)
+    if trouble is not None and (trouble.kind == "OutOfMemory" or not observed.prometheus_answers):
+        about = dict(zip(("namespace", "pod"), trouble.pod.split("/"), strict=False))
+        if trouble.kind == "Starting":
+            return unknown("PrometheusStarting", f"Prometheus is starting: {trouble.message}", **about)
+        return failed(_TROUBLES[trouble.kind], f"Prometheus: {trouble.message}", **about)
+    if observed.prometheus_answers:
+        return passed("Prometheus answers its API")
+    if not observed.cast.value.of(PROMETHEUS):
+        return failed("PrometheusMissing", absence(observed))
+    if (service := empty_service(observed)) is not None:
+        return failed("PrometheusServiceEmpty", service)
+    return passed("the Prometheus pod is Ready; its API was not seen to answer")
+
+
+@contract(
+    "telemetry.monitors",
+    "every promised exporter has a monitor that Prometheus selects and that finds its Service",
+    reasons=(
+        "MonitorMissing",
+        "MonitorNotSelected",
+        "MonitorNamespaceNotSelected",
+        "MonitorMatchesNoService",
+        "MonitorPortUnknown",
+    ),
+    after=("gpu.api", "telemetry.monitoring-crds"),
+)
+def monitors(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """Release healthy, targets green, and the one you need absent: selectors fail in silence."""
+    if not spec.operator and not observed.prometheuses.value:
+        return passed("no Prometheus object: no operator decides what is scraped, the configuration does")
+    faults, judged = monitor_faults(spec, observed)
+    if faults:
+        first = faults[0]
+        message = "; ".join(fault.message for fault in faults)
+        return failed(first.reason, message, monitor=first.name, namespace=first.namespace)
+    if not judged:
+        return unknown("MonitorMissing", "no ServiceMonitor of a promised exporter was seen, nor its target")
+    return passed(f"selected: {', '.join(judged)}")
+
+
+CONTRACTS = (monitoring_crds, prometheus, monitors)

@@ -1,0 +1,161 @@
+"""Promises about what arrives: the GPU exporter runs, targets are up and in time, series are there and moving."""
+
+from collections.abc import Sequence
+
+from edge_llm_tests.contract import Result, contract, failed, passed, unknown
+from llm_observability_stack.telemetry.gpu_exporter import absent_exporter, exporter_fault, exporter_pods
+from llm_observability_stack.telemetry.gpu_series import series_fault
+from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER
+from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, pod_of, scrape_fault
+from llm_observability_stack.telemetry.spec import TelemetrySpec
+
+__all__ = ["CONTRACTS", "gpu_exporter", "gpu_target", "samples", "series", "targets"]
+
+_SCRAPE_REASONS = (
+    "TargetMissing",
+    "TargetDown",
+    "TargetTimedOut",
+    "TargetRefuses",
+    "TargetUnreadable",
+    "TargetSlow",
+    "ScrapeStalled",
+    "NotYetScraped",
+)
+_BELOW_GPU = (
+    "host.driver-answers",
+    "host.card-healthy",
+    "gpu.node-ready",
+    "gpu.runtime-handler",
+    "gpu.runtime-class",
+    "gpu.device-plugin",
+)
+
+
+def _wants_gpu_exporter(spec: TelemetrySpec) -> bool:
+    return spec.gpu_exporter
+
+
+@contract(
+    "telemetry.gpu-exporter",
+    "the GPU exporter runs and has found the card",
+    reasons=(
+        "GpuExporterMissing",
+        "GpuExporterNotScheduled",
+        "NoRuntimeClass",
+        "GpuLibraryMissing",
+        "CdiSpecStale",
+        "GpuExporterOutOfMemory",
+        "GpuExporterImageUnavailable",
+        "GpuExporterDown",
+        "GpuExporterStarting",
+    ),
+    after=_BELOW_GPU,
+    applies=_wants_gpu_exporter,
+)
+def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """It needs the same library as the device plugin does, and gets it by the same means."""
+    pods = exporter_pods(observed)
+    if not pods:
+        reason, message = absent_exporter(observed)
+        return failed(reason, message) if reason else passed(message)
+    faults = [fault for pod in pods if (fault := exporter_fault(observed, pod)) is not None]
+    if not faults:
+        return passed(f"runs: {', '.join(pod.path for pod in pods)}")
+    fault = min(faults, key=lambda each: not each.own)
+    about = {"namespace": fault.pod.namespace, "pod": fault.pod.name, "workload": (fault.pod.owner or ("", ""))[1]}
+    if fault.reason == "GpuExporterStarting":
+        return unknown(fault.reason, fault.message, **about)
+    return failed(fault.reason, fault.message, independent=fault.own, **about)
+
+
+@contract(
+    "telemetry.targets",
+    "Prometheus scrapes every promised target: up, in time, lately",
+    reasons=_SCRAPE_REASONS,
+    after=("gpu.node-ready", "telemetry.prometheus", "telemetry.monitors"),
+)
+def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """A target that is not there is as dark as one that is down, and no dashboard says so."""
+    found = observed.targets.value
+    roles = (*spec.targets, *(role for role in COMPANIONS if role not in spec.targets and found.of(role)))
+    return _scraped(observed, roles)
+
+
+@contract(
+    "telemetry.gpu-target",
+    "Prometheus scrapes the GPU exporter: up, in time, lately",
+    reasons=_SCRAPE_REASONS,
+    after=(*_BELOW_GPU, "telemetry.prometheus", "telemetry.monitors", "telemetry.gpu-exporter"),
+    applies=_wants_gpu_exporter,
+)
+def gpu_target(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """Apart from the other targets, for it stands on the card and they do not."""
+    return _scraped(observed, (GPU_EXPORTER,))
+
+
+def _scraped(observed: TelemetryState, roles: Sequence[str]) -> Result:
+    found = observed.targets.value
+    if not roles:
+        return unknown("NotYetScraped", "the profile promises no target, so none was compared")
+    faults: dict[str, ScrapeFault] = {}
+    for role in roles:
+        fault = scrape_fault(role, found, observed.now, just_started=observed.just_started)
+        if fault is not None:
+            faults[role] = fault
+    broken = {role: fault for role, fault in faults.items() if not fault.undecided}
+    if broken and not clocks_differ(found, observed.now):
+        role, fault = next(iter(broken.items()))
+        message = "; ".join(each.message for each in broken.values())
+        return failed(fault.reason, message + pod_of(observed, role), role=role)
+    if faults:
+        fault = next(iter(faults.values()))
+        return unknown(fault.reason, "; ".join(each.message for each in faults.values()))
+    return passed(f"up: {', '.join(roles)}")
+
+
+@contract(
+    "telemetry.samples",
+    "what is scraped is stored: the series `up` has every promised target",
+    reasons=("SamplesMissing", "SamplesOld"),
+    after=("telemetry.prometheus", "telemetry.monitors", "telemetry.targets", "telemetry.gpu-target"),
+)
+def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """A target list that is green says nothing of a store that takes no samples."""
+    stored = observed.up.value
+    up = [target for target in observed.targets.value.active if target.role in spec.targets and target.health == "up"]
+    known = {(str(sample.labels.get("job")), str(sample.labels.get("instance"))) for sample in stored}
+    absent = [each.name for each in up if (each.job, str(each.labels.get("instance"))) not in known]
+    if not stored and observed.just_started:
+        return unknown("SamplesMissing", "no sample is stored yet: Prometheus has just started")
+    if absent or not stored:
+        return failed("SamplesMissing", f"no `up` series for {', '.join(absent) or 'any target'}")
+    return passed(f"{len(stored)} targets have their `up` series")
+
+
+@contract(
+    "telemetry.series",
+    "the promised GPU series are there for every card, and name the pod that holds it",
+    reasons=("SeriesMissing", "SeriesOld", "CardWithoutSeries", "PodNotNamed", "OtherPodNamed", "NotYetScraped"),
+    after=(
+        *_BELOW_GPU,
+        "gpu.allocatable",
+        "serving.gpu-request",
+        "telemetry.prometheus",
+        "telemetry.monitors",
+        "telemetry.gpu-exporter",
+        "telemetry.gpu-target",
+    ),
+    applies=_wants_gpu_exporter,
+)
+def series(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """An absent Xid series is no proof of health: it hides what alerts wait for."""
+    fault = series_fault(spec, observed)
+    if fault is None:
+        return passed("every promised series is there" + (", with its pod" if spec.gpu_pod_named else ""))
+    if fault.undecided:
+        return unknown(fault.reason, fault.message)
+    return failed(fault.reason, fault.message, independent=fault.own)
+
+
+CONTRACTS = (gpu_exporter, targets, gpu_target, samples, series)

@@ -1,0 +1,101 @@
+"""The Prometheus operator's world: whether it is in use, its kinds, and what becomes of each monitor."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from llm_observability_stack.telemetry.monitors import Monitor, selection
+from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER, OPERATOR
+from llm_observability_stack.telemetry.spec import TelemetrySpec
+
+__all__ = ["MonitorFault", "in_use", "missing_crds", "monitor_faults", "unserved_kind"]
+
+_NEEDED = ("alertmanagers", "podmonitors", "prometheuses", "prometheusrules", "servicemonitors")
+_GROUP = "monitoring.coreos.com"
+_NO_KIND = re.compile(
+    r"no matches for kind \"?(\w+)\"? in version \"?monitoring\.coreos\.com|"
+    r"could not find the requested resource.*monitoring\.coreos\.com|"
+    r"(\w+)\.monitoring\.coreos\.com\"? not found"
+)
+_SAID_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorFault:
+    """Why a role's monitor does not lead to a target."""
+
+    reason: str
+    message: str
+    namespace: str = ""
+    name: str = ""
+
+
+def in_use(observed: TelemetryState) -> bool:
+    """Whether a Prometheus operator runs here, or has something to run."""
+    return bool(observed.cast.value.of(OPERATOR)) or bool(observed.prometheuses.or_else(()))
+
+
+def missing_crds(observed: TelemetryState) -> tuple[str, ...]:
+    """The operator's kinds that the cluster does not know."""
+    known = observed.crds.value
+    return tuple(name for kind in _NEEDED if (name := f"{kind}.{_GROUP}") not in known)
+
+
+def unserved_kind(observed: TelemetryState) -> str | None:
+    """A complaint, by anybody, that a kind of the operator is unknown, while the cluster indeed lacks it."""
+    missing = missing_crds(observed)
+    for said in _complaints(observed):
+        if missing and _NO_KIND.search(said):
+            return f"{said.strip()[:_SAID_LIMIT]} (not known to the cluster: {', '.join(missing)})"
+    return None
+
+
+def _complaints(observed: TelemetryState) -> Iterator[str]:
+    for policy in observed.cluster_policies.or_else(()):
+        yield from (condition.message for condition in policy.conditions.values())
+    yield from (event.message for event in observed.events.or_else(()) if _GROUP in event.message)
+
+
+def monitor_faults(
+    spec: TelemetrySpec, observed: TelemetryState
+) -> tuple[tuple[MonitorFault, ...], tuple[str, ...]]:
+    """Faults of promised roles' monitors, and the roles that were judged sound."""
+    promised = (*spec.targets, *((GPU_EXPORTER,) if spec.gpu_exporter else ()))
+    monitors = observed.monitors.value
+    faults: list[MonitorFault] = []
+    sound: list[str] = []
+    for role in (*promised, *(role for role in COMPANIONS if role not in promised)):
+        own = tuple(each for each in monitors if each.role == role)
+        verdicts = [_fault(observed, each) for each in own]
+        if _scraped(observed, role) or None in verdicts:
+            sound.append(role)
+        elif own:
+            faults += [verdict for verdict in verdicts[:1] if isinstance(verdict, MonitorFault)]
+        elif role in promised and observed.targets.seen and not observed.just_started:
+            faults.append(MonitorFault("MonitorMissing", f"no ServiceMonitor for the {role}, and no target of it"))
+    return tuple(faults), tuple(sound)
+
+
+def _scraped(observed: TelemetryState, role: str) -> bool:
+    """Whether Prometheus has a target of the role, by whatever configuration: the effect counts."""
+    return observed.targets.seen and bool(observed.targets.value.of(role))
+
+
+def _fault(observed: TelemetryState, monitor: Monitor) -> MonitorFault | None:
+    chosen = selection(monitor, observed.prometheuses.value)
+    if chosen.selected is False:
+        return MonitorFault(chosen.reason, chosen.message, monitor.namespace, monitor.name)
+    found = monitor.services(observed.services.value)
+    if not found:
+        message = f"ServiceMonitor {monitor.path} is selected, but no Service has the labels that it looks for"
+        return MonitorFault("MonitorMatchesNoService", message, monitor.namespace, monitor.name)
+    names = {name for service in found for _, name in service.ports}
+    wanted = [port for port in monitor.ports if port not in names]
+    if wanted:
+        message = (
+            f"ServiceMonitor {monitor.path} scrapes port {', '.join(wanted)}; "
+            f"Service {found[0].path} has {', '.join(sorted(names)) or 'none by name'}"
+        )
+        return MonitorFault("MonitorPortUnknown", message, monitor.namespace, monitor.name)
+    return None
