@@ -1,0 +1,169 @@
+"""Loads of a model, as Ollama's log tells them: when, with which context, what failed and still stands."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from edge_llm_tests.ollama.log import LogLine
+
+__all__ = ["FailureKind", "Load", "LoadFailure", "engine_libraries", "loads", "standing_failure"]
+
+
+class FailureKind(StrEnum):
+    """What stopped a load, the most telling first."""
+
+    ENGINE_TOO_OLD = "engine-too-old"
+    ENGINE_TOO_NEW = "engine-too-new"
+    SYSTEM_MEMORY = "system-memory"
+    CARD_MEMORY = "card-memory"
+    CORRUPT = "corrupt"
+    STORE = "store"
+    TIMEOUT = "timeout"
+    KILLED = "killed"
+    CRASHED = "crashed"
+
+
+_PHRASES: dict[FailureKind, tuple[str, ...]] = {
+    FailureKind.ENGINE_TOO_OLD: (
+        r"unknown (?:model|pre-tokenizer|architecture)",
+        r"unsupported (?:model )?architecture",
+        r"architecture .{0,60}(?:not supported|unsupported)",
+        r"not (?:yet )?supported by your version of ollama",
+        r"newer version of ollama",
+        r"invalid ggml type",
+        r"unknown (?:ggml )?type",
+        r"missing tensor",
+        r"wrong number of tensors",
+    ),
+    FailureKind.ENGINE_TOO_NEW: (
+        r"no longer supported",
+        r"unsupported gguf version",
+        r"older version of ollama",
+        r"(?:ggml_)?type .{0,40}(?:removed|deprecated)",
+    ),
+    FailureKind.SYSTEM_MEMORY: (r"requires more system memory", r"cannot allocate memory", r"bad_alloc"),
+    FailureKind.CARD_MEMORY: (
+        r"cuda error: out of memory",
+        r"cudamalloc failed: out of memory",
+        r"allocate cuda\d* buffer",
+        r"requires more (?:gpu|video) memory",
+        r"insufficient vram",
+        r"cublas_status_alloc_failed",
+    ),
+    FailureKind.CORRUPT: (
+        r"invalid (?:file )?magic",
+        r"not within (?:the )?file bounds",
+        r"corrupted or incomplete",
+        r"exceeds file size",
+        r"digest mismatch",
+        r"not in gguf format",
+        r"failed to read tensor",
+    ),
+    FailureKind.STORE: (
+        r"blobs/sha256[^ ]*:? (?:no such file|permission denied|input/output error)",
+        r"(?:no such file or directory|permission denied|input/output error|no space left).{0,80}blobs",
+    ),
+    FailureKind.TIMEOUT: (r"timed out waiting for (?:llama|the)[ -](?:runner|server|model)",),
+    FailureKind.KILLED: (r"(?:runner|llama[- ]server).{0,40}(?:signal: killed|no longer running: 9)",),
+    FailureKind.CRASHED: (
+        r"error loading llama server",
+        r"llama runner process has terminated",
+        r"llama[- ]server .{0,30}exited",
+        r"(?:failed|unable) to load model",
+        r"no kernel image is available",
+    ),
+}
+_FAILURES = tuple((kind, re.compile("|".join(phrases), re.IGNORECASE)) for kind, phrases in _PHRASES.items())
+_STARTED = re.compile(r"(?:llama runner|llama[-_ ]server) started in|runner started in")
+_STARTING = re.compile(r"reloading runner|starting (?:llama[-_ ]server|runner|llama runner)", re.IGNORECASE)
+_CONTEXT = re.compile(r"(?:num_ctx[=: ]|KvSize:|-c |--ctx-size |n_ctx += +)(\d+)")
+_MODEL = re.compile(r"\bmodel=(\S+)|--model (\S+)")
+_OFFLOADED = re.compile(r"offloaded (\d+)/(\d+) layers")
+_LIBRARY = re.compile(r"\blibrary=(\w+)")
+_INFERENCE_PATHS = ("/api/chat", "/v1/chat/completions", "/v1/completions", "/api/embed", "/v1/embeddings")
+_OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load, or the beginning of one.
+
+    Attributes:
+        at: When.
+        context: Tokens of context that it was asked with; None where the log does not tell.
+        model: Model or blob; empty where the log does not tell.
+        finished: Whether the engine started.
+        offloaded: Layers on the card and layers in all; None where the log does not tell.
+    """
+
+    at: datetime | None
+    context: int | None
+    model: str
+    finished: bool
+    offloaded: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailure:
+    """A failed load after which none succeeded."""
+
+    kind: FailureKind
+    said: str
+    at: datetime | None
+
+
+def loads(lines: Iterable[LogLine]) -> tuple[Load, ...]:
+    """The loads of a log, oldest first."""
+    found: list[Load] = []
+    context: int | None = None
+    model = ""
+    begun: datetime | None = None
+    offloaded: tuple[int, int] | None = None
+    underway = False
+    for line in lines:
+        if _STARTED.search(line.message):
+            found.append(Load(line.at or begun, context, model, finished=True, offloaded=offloaded))
+            context, model, offloaded, underway = None, "", None, False
+        elif _STARTING.search(line.message):
+            context = int(size[1]) if (size := _CONTEXT.search(line.raw)) else context
+            named = _MODEL.search(line.raw)
+            model = (named[1] or named[2]) if named else model
+            begun, underway = line.at, True
+        elif layers := _OFFLOADED.search(line.raw):
+            offloaded = (int(layers[1]), int(layers[2]))
+    if underway:
+        found.append(Load(begun, context, model, finished=False, offloaded=offloaded))
+    return tuple(found)
+
+
+def standing_failure(lines: Iterable[LogLine]) -> LoadFailure | None:
+    """The failure to load that no later load or answered request has disproved."""
+    worst: LoadFailure | None = None
+    order = list(FailureKind)
+    last: datetime | None = None
+    for line in lines:
+        last = line.at or last
+        if _STARTED.search(line.message) or (line.status == _OK and line.path in _INFERENCE_PATHS):
+            worst = None
+            continue
+        kind = next((kind for kind, pattern in _FAILURES if pattern.search(line.raw)), None)
+        if kind is not None and (worst is None or order.index(kind) <= order.index(worst.kind)):
+            worst = LoadFailure(kind, line.raw.strip(), line.at or last)
+    return worst
+
+
+def engine_libraries(lines: Iterable[LogLine]) -> frozenset[str]:
+    """Compute libraries that the engine found at its last start (`cuda`, `cpu`); empty if untold."""
+    found: set[str] = set()
+    discovering = False
+    for line in lines:
+        if "discovering available GPUs" in line.message:
+            found, discovering = set(), True
+        elif line.message.startswith("inference compute") and (library := _LIBRARY.search(line.raw)):
+            if not discovering:
+                found = set()
+            found.add(library[1].lower())
+            discovering = True
+    return frozenset(found)
