@@ -1,0 +1,292 @@
+"""The cache of a model: bytes that attention and recurrent layers keep for a context, layer by layer.
+
+Source: llama.cpp b11434, `llama-model.cpp` (`create_memory`), `llama-kv-cache*.cpp`, `llama-memory-recurrent`;
+verified against the engine's own allocations (`tests/golden_kv.json`).
+"""
+
+from enum import StrEnum
+
+from gguf_observability.model import Model
+from gguf_observability.sliding import Window, sliding_window
+from gguf_observability.tensor_types import row_bytes
+
+__all__ = ["Exactness", "KvCache", "LayerCache", "Serving", "kv_cache"]
+
+_PAD = 256  # cells of a stream come in multiples of it
+_STATE_BYTES = 4  # recurrent state is always F32
+
+_NO_CACHE = frozenset(
+    (
+        "bert",
+        "nomic-bert",
+        "nomic-bert-moe",
+        "jina-bert-v2",
+        "jina-bert-v3",
+        "modern-bert",
+        "gemma-embedding",
+        "neo-bert",
+        "eurobert",
+        "dream",
+        "llada",
+        "llada-moe",
+        "rnd1",
+        "t5encoder",
+        "wavtokenizer-dec",
+        "clip",
+    )
+)
+_MAMBA = frozenset(("mamba", "mamba2"))
+_RWKV = frozenset(("rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"))
+_HYBRID_BY_KV_HEADS = frozenset(("jamba", "plamo2", "granitehybrid", "lfm2", "lfm2moe"))
+_NEMOTRON = frozenset(("nemotron_h", "nemotron_h_moe"))
+_HYBRID_BY_INTERVAL = frozenset(("qwen3next", "qwen35", "qwen35moe"))
+_SHORT_CONVOLUTION = frozenset(("lfm2", "lfm2moe"))
+_APPROXIMATE = frozenset(
+    (
+        "deepseek32",
+        "glm-dsa",
+        "hy-v4",
+        "dots3note",
+        "minimax-m3",
+        "deepseek4",
+        "kimi-linear",
+        "minimax-01",
+        "bailingmoe3",
+    )
+)
+"""Architectures with a second cache or another recurrence, whose main cache alone is computed."""
+
+
+class Exactness(StrEnum):
+    """How far a figure can be trusted."""
+
+    EXACT = "exact"
+    APPROXIMATE = "approximate"
+    UNSUPPORTED = "unsupported"
+
+
+class Serving:
+    """How a model is served.
+
+    Attributes:
+        context: Tokens in all, over all slots.
+        parallel: Slots.
+        ubatch: Tokens computed at once; sliding caches and compute buffers grow with it.
+        cache_k: Type of the keys, for example `f16`, `q8_0`.
+        cache_v: Type of the values.
+        unified: One stream for all slots, or one for each.
+        swa_full: Keep the whole context for sliding layers too.
+        flash_attention: Whether flash attention is on.
+    """
+
+    __slots__ = (
+        "cache_k",
+        "cache_v",
+        "context",
+        "flash_attention",
+        "parallel",
+        "swa_full",
+        "ubatch",
+        "unified",
+    )
+
+    def __init__(
+        self,
+        context: int,
+        *,
+        parallel: int = 1,
+        ubatch: int = 512,
+        cache_k: str = "f16",
+        cache_v: str = "f16",
+        unified: bool = False,
+        swa_full: bool = False,
+        flash_attention: bool = True,
+    ) -> None:
+        for name, value in (("context", context), ("parallel", parallel), ("ubatch", ubatch)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}: give a number from 1")
+        if not flash_attention and cache_v.lower() not in ("f16", "f32", "bf16"):
+            raise ValueError(f"cache type {cache_v} of the values needs flash attention")
+        self.context = context
+        self.parallel = parallel
+        self.ubatch = ubatch
+        self.cache_k = cache_k
+        self.cache_v = cache_v
+        self.unified = unified
+        self.swa_full = swa_full
+        self.flash_attention = flash_attention
+
+    @property
+    def streams(self) -> int:
+        """Separate caches."""
+        return 1 if self.unified else self.parallel
+
+    @property
+    def cells(self) -> int:
+        """Cells of one stream, for a layer that sees everything."""
+        padded = _padded(self.context)
+        return padded if self.unified else _padded(padded // self.parallel)
+
+    def sliding_cells(self, window: int) -> int:
+        """Cells of one stream, for a layer that sees a window."""
+        if self.swa_full:
+            return self.cells
+        slots = self.parallel if self.unified else 1
+        return _padded(min(self.cells, window * slots + self.ubatch))
+
+
+class LayerCache:
+    """What one layer keeps: `attention` and `recurrent` bytes."""
+
+    __slots__ = ("attention", "recurrent", "slides")
+
+    def __init__(self, attention: int = 0, recurrent: int = 0, *, slides: bool = False) -> None:
+        self.attention = attention
+        self.recurrent = recurrent
+        self.slides = slides
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return self.attention + self.recurrent
+
+
+class KvCache:
+    """The cache of a model as it is served.
+
+    Attributes:
+        layers: One entry for each trunk layer.
+        exactness: How far the sum can be trusted.
+        why: What is not exact, empty where all is.
+    """
+
+    __slots__ = ("exactness", "layers", "why", "window")
+
+    def __init__(
+        self, layers: tuple[LayerCache, ...], exactness: Exactness, why: str, window: Window
+    ) -> None:
+        self.layers = layers
+        self.exactness = exactness
+        self.why = why
+        self.window = window
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return sum(layer.size for layer in self.layers)
+
+
+def kv_cache(model: Model, serving: Serving) -> KvCache:
+    """The cache that `model` needs when it is served so.
+
+    Raises:
+        ModelError: The metadata is incomplete or impossible.
+        ValueError: A cache type is unknown, or does not fit the width of a head.
+    """
+    window = sliding_window(model)
+    if model.architecture in _NO_CACHE:
+        return KvCache((LayerCache(),) * model.trunk_layers, Exactness.EXACT, "", window)
+    attention = _attention(model, serving, window)
+    recurrent = _recurrent(model, serving)
+    layers = tuple(
+        LayerCache(kept, state, slides=slides)
+        for kept, state, slides in zip(attention, recurrent, window.slides, strict=False)
+    )
+    exactness, why = _trust(model, window)
+    return KvCache(layers[: model.trunk_layers], exactness, why, window)
+
+
+def _padded(count: int) -> int:
+    return -(-count // _PAD) * _PAD
+
+
+def _trust(model: Model, window: Window) -> tuple[Exactness, str]:
+    if model.architecture in _APPROXIMATE:
+        return Exactness.APPROXIMATE, f"{model.architecture} keeps a second cache that is not computed"
+    if not window.known:
+        tokens = model.integer("attention.sliding_window", 0)
+        why = f"whether the engine uses the file's window of {tokens} tokens for {model.architecture}"
+        return Exactness.APPROXIMATE, f"{why} is not known: the whole context is counted"
+    return Exactness.EXACT, ""
+
+
+def _attention(model: Model, serving: Serving, window: Window) -> list[int]:
+    recurs = _recurs(model)
+    shared_from = _first_shared_layer(model)
+    mla = model.has("attention.key_length_mla") and model.has("attention.value_length_mla")
+    widths_k, widths_v = _row_widths(model, window, mla=mla)
+    if not serving.flash_attention:
+        widths_v = [max(widths_v, default=0)] * model.layers
+    kept = []
+    for layer, slides in enumerate(window.slides):
+        if (
+            layer >= shared_from
+            or (recurs[layer] and model.architecture != "falcon-h1")
+            or not widths_k[layer]
+        ):
+            kept.append(0)
+            continue
+        cells = serving.sliding_cells(window.tokens) if slides else serving.cells
+        row = row_bytes(serving.cache_k, widths_k[layer])
+        row += 0 if mla else row_bytes(serving.cache_v, widths_v[layer])
+        kept.append(row * cells * serving.streams)
+    return kept
+
+
+def _row_widths(model: Model, window: Window, *, mla: bool) -> tuple[list[int], list[int]]:
+    """Elements of a key row and of a value row, for each layer."""
+    key, value = model.head_width("key_length"), model.head_width("value_length")
+    key_swa = model.integer("attention.key_length_swa", key)
+    value_swa = model.integer("attention.value_length_swa", value)
+    heads = model.kv_heads
+    keys = [(key_swa if slides else key) * heads[layer] for layer, slides in enumerate(window.slides)]
+    values = [(value_swa if slides else value) * heads[layer] for layer, slides in enumerate(window.slides)]
+    if mla:
+        keys = [model.integer("attention.key_length") * heads[layer] for layer in range(model.layers)]
+    return keys, values
+
+
+def _first_shared_layer(model: Model) -> int:
+    """From this layer on, a layer reuses the cache of an earlier one."""
+    if model.architecture == "gemma3n":
+        return 20  # fixed in the engine
+    return model.layers - model.integer("attention.shared_kv_layers", 0, highest=model.layers)
+
+
+def _recurs(model: Model) -> tuple[bool, ...]:
+    """Whether each layer is recurrent."""
+    architecture = model.architecture
+    if architecture in _MAMBA | _RWKV or architecture == "falcon-h1":
+        return (True,) * model.layers
+    if architecture in _HYBRID_BY_KV_HEADS:
+        return tuple(heads == 0 for heads in model.kv_heads)
+    if architecture in _NEMOTRON:
+        widths = model.by_layer("feed_forward_length", 0)
+        return tuple(heads == 0 and width == 0 for heads, width in zip(model.kv_heads, widths, strict=True))
+    if architecture in _HYBRID_BY_INTERVAL:
+        if model.has("attention.recurrent_layers"):
+            return tuple(bool(each) for each in model.by_layer("attention.recurrent_layers", 0))
+        interval = model.integer("full_attention_interval", 4, lowest=1)
+        return tuple((layer + 1) % interval != 0 for layer in range(model.layers))
+    return (False,) * model.layers
+
+
+def _recurrent(model: Model, serving: Serving) -> list[int]:
+    recurs = _recurs(model)
+    if not any(recurs):
+        return [0] * model.layers
+    state = _state_elements(model) * _STATE_BYTES * serving.parallel
+    return [state if each else 0 for each in recurs]
+
+
+def _state_elements(model: Model) -> int:
+    """Elements that one recurrent layer keeps for one sequence: shifted input and state."""
+    if model.architecture in _RWKV:
+        head = model.integer("wkv.head_size")
+        return model.integer("token_shift_count", 2) * model.embedding + model.embedding * head
+    if model.architecture in _SHORT_CONVOLUTION:
+        return model.embedding * (model.integer("shortconv.l_cache", lowest=1) - 1)
+    inner, state = model.integer("ssm.inner_size"), model.integer("ssm.state_size")
+    groups = model.integer("ssm.group_count", 0)
+    convolution = model.integer("ssm.conv_kernel", lowest=1)
+    return (convolution - 1) * (inner + 2 * groups * state) + state * inner
