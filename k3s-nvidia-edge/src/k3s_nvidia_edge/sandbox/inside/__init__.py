@@ -1,0 +1,1 @@
+"""What runs inside the node: its first process, and the sandbox's programs beside the real ones."""
