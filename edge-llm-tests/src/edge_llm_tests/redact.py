@@ -1,0 +1,119 @@
+"""Redaction: what must not be written down is replaced by `<redacted:kind>`, and counted.
+
+It stands at the write boundary: recordings before they are saved, documents before they are printed. What
+contracts need (digests, UIDs, versions, image names, resource names) stays as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from edge_llm_tests.evidence import Recording
+from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret
+from edge_llm_tests.secret_patterns import redact_modelfile, redact_text
+
+__all__ = ["redact", "redact_text", "redact_value"]
+
+_PROMPT_FIELDS = frozenset(("prompt", "completion", "system_prompt"))
+_DEPTH_LIMIT = 200  # deeper than any API object; what lies below is not kept at all
+
+
+def redact(recording: Recording) -> Recording:
+    """The recording with everything covered that must not be written down."""
+    walk = _Walk()
+    return replace(
+        recording,
+        reads=walk.value(dict(recording.reads)),
+        context=walk.text(recording.context),
+        profile=walk.text(recording.profile),
+        redactions=recording.redactions + walk.count,
+    )
+
+
+def redact_value(value: Any) -> tuple[Any, int]:
+    """A JSON value with everything covered, and how many values that were."""
+    walk = _Walk()
+    return walk.value(value), walk.count
+
+
+class _Walk:
+    """One pass over a JSON value, counting."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def value(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if depth > _DEPTH_LIMIT:
+            return self._cover("too-deep")
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth + 1)
+        if isinstance(value, (list, tuple)):
+            return self._list(value, depth + 1)
+        return value
+
+    def text(self, text: str) -> str:
+        if text[:1] in ("{", "["):  # an annotation or a log line may hold a whole object
+            try:
+                parsed = msgspec.json.decode(text)
+            except (msgspec.DecodeError, RecursionError):
+                parsed = None
+            if isinstance(parsed, (dict, list)):
+                before = self.count
+                covered = self.value(parsed, 1)
+                if self.count > before:
+                    return msgspec.json.encode(covered).decode()
+        covered_text, count = redact_text(text)
+        self.count += count
+        return covered_text
+
+    def _cover(self, kind: str) -> str:
+        self.count += 1
+        return f"<redacted:{kind}>"
+
+    def _list(self, values: Any, depth: int) -> list[Any]:
+        covered: list[Any] = []
+        flag = ""
+        for value in values:
+            if isinstance(value, str) and flag_says_secret(flag, value):
+                covered.append(self._cover("secret"))
+            else:
+                covered.append(self.value(value, depth))
+            flag = value if isinstance(value, str) else ""
+        return covered
+
+    def _mapping(self, source: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        covered = {}
+        for key, value in source.items():
+            if isinstance(value, str):
+                kind = _kind(source, key, value)
+                covered[self.text(key)] = self._cover(kind) if kind else self._field(key, value)
+            else:
+                covered[self.text(key)] = self.value(value, depth)
+        return covered
+
+    def _field(self, key: str, value: str) -> str:
+        if key == "modelfile":
+            value, count = redact_modelfile(value)
+            self.count += count
+        return self.text(value)
+
+
+def _kind(source: Mapping[str, Any], key: str, value: str) -> str | None:
+    """What the field `key` of `source` holds that must not be written down, or None."""
+    if not value or value.startswith("<redacted:"):
+        return None
+    if key == "value" and isinstance(source.get("name"), str):
+        return "env" if variable_says_secret(source["name"], value) else None
+    if field_says_secret(key, value):
+        return "secret"
+    said = (
+        key in _PROMPT_FIELDS
+        or (key == "content" and "role" in source)
+        or (key == "response" and "done" in source)
+        or (key == "system" and "modelfile" in source)
+    )
+    return "prompt" if said else None
