@@ -1,0 +1,22 @@
+{{/* Labels of every object. Called with (dict "root" $ "name" "ollama"). */}}
+{{- define "edge-serving.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+{{ include "edge-serving.podLabels" . }}
+{{- end -}}
+
+{{/* Labels of pods: nothing that changes with the chart's version, which would restart Ollama for nothing. */}}
+{{- define "edge-serving.podLabels" -}}
+{{ include "edge-serving.selector" . }}
+app.kubernetes.io/component: {{ .name }}
+app.kubernetes.io/part-of: edge
+edge.internal/owner: llm-observability-stack
+edge.internal/layer: serving
+{{- end -}}
+
+{{/* What selects the pods: immutable in a Deployment. */}}
+{{- define "edge-serving.selector" -}}
+app.kubernetes.io/name: {{ .name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- end -}}

@@ -1,0 +1,85 @@
+{{/* An image by tag, and by digest where it is known. */}}
+{{- define "edge-telemetry.image" -}}
+{{ .repository }}:{{ .tag }}{{ with .digest }}@{{ . }}{{ end }}
+{{- end -}}
+
+{{/* No root, no privileges, nothing to write to but volumes. */}}
+{{- define "edge-telemetry.hardened" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* `nobody`, as the images of Prometheus and Alertmanager have it. */}}
+{{- define "edge-telemetry.user" -}}
+runAsNonRoot: true
+runAsUser: 65534
+runAsGroup: 65534
+fsGroup: 65534
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{/* Where a pod may run. */}}
+{{- define "edge-telemetry.place" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* A claim that outlives its release: `edge down` keeps volumes. */}}
+{{- define "edge-telemetry.claim" -}}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: {{ .claim }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "edge-telemetry.labels" . | nindent 4 }}
+  annotations:
+    helm.sh/resource-policy: keep
+spec:
+  accessModes: [ReadWriteOnce]
+  {{- with .storage.className }}
+  storageClassName: {{ . }}
+  {{- end }}
+  resources:
+    requests:
+      storage: {{ .storage.size }}
+{{- end -}}
+
+{{/* A Service inside the cluster. */}}
+{{- define "edge-telemetry.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "edge-telemetry.labels" . | nindent 4 }}
+spec:
+  selector:
+    {{- include "edge-telemetry.selector" . | nindent 4 }}
+  ports:
+    {{- range $port := .ports }}
+    - {name: {{ $port.name }}, port: {{ $port.port }}, targetPort: {{ $port.name }}, protocol: TCP}
+    {{- end }}
+{{- end -}}
+
+{{/* A ServiceAccount; only a pod that asks for it gets its token. */}}
+{{- define "edge-telemetry.account" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "edge-telemetry.labels" . | nindent 4 }}
+automountServiceAccountToken: false
+{{- end -}}
