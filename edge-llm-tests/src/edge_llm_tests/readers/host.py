@@ -1,8 +1,11 @@
 """Reads of the host: a fixed list of commands, files and globs, without a shell."""
 
 import glob
+import os
+import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,23 +83,27 @@ class HostReader:
             }
 
         try:
-            done = subprocess.run(  # noqa: S603 - a fixed list, no shell
+            process = subprocess.Popen(  # noqa: S603 - a fixed list, no shell
                 [*self.prefix, *line.split(" ")],
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=deadline_s,
-                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # what enters a namespace forks: a late command ends with its group
             )
         except FileNotFoundError:
             return entry(None, b"", b"", "not-found")
         except PermissionError:
             return entry(None, b"", b"", "permission-denied")
+        try:
+            stdout, stderr = process.communicate(timeout=deadline_s)
         except subprocess.TimeoutExpired as expired:
+            _end(process)
             return entry(None, expired.stdout or b"", expired.stderr or b"", "timeout")
-        if self.prefix and done.returncode in (_NOT_FOUND_RC, _NOT_EXECUTABLE_RC) and not done.stdout:
-            error = "not-found" if done.returncode == _NOT_FOUND_RC else "permission-denied"
-            return entry(None, b"", done.stderr, error)
-        return entry(done.returncode, done.stdout, done.stderr, None)
+        rc = process.returncode
+        if self.prefix and rc in (_NOT_FOUND_RC, _NOT_EXECUTABLE_RC) and not stdout:
+            error = "not-found" if rc == _NOT_FOUND_RC else "permission-denied"
+            return entry(None, b"", stderr, error)
+        return entry(rc, stdout, stderr, None)
 
     def file(self, path: str) -> dict[str, Any]:
         """What reading one of `FILES` came to.
@@ -133,3 +140,14 @@ class HostReader:
             raise ValueError(f"{pattern!r} is not on the list of host patterns")
         found = glob.glob(pattern.lstrip("/"), root_dir=self.root)  # noqa: PTH207 - Path.glob cannot take a root
         return {"paths": sorted(f"/{each}" for each in found)}
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a late command with all that it started; one stuck in the kernel is left to it."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=0.2)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
