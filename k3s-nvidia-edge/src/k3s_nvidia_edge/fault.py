@@ -1,0 +1,30 @@
+"""A fault: what an observer concluded from its evidence, before a contract says it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from edge_llm_tests import Result, failed
+
+__all__ = ["Fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong.
+
+    Attributes:
+        reason: CamelCase word, declared by the contract that says it.
+        message: A sentence with the values that decided.
+        about: Values for the placeholders of the remedy's commands.
+        independent: It stands by itself, whatever failed below.
+    """
+
+    reason: str
+    message: str
+    about: Mapping[str, str] = field(default_factory=dict)
+    independent: bool = False
+
+    @property
+    def result(self) -> Result:
+        """The fault as a judge says it."""
+        return failed(self.reason, self.message, independent=self.independent, **self.about)

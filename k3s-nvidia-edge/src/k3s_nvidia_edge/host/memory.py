@@ -1,0 +1,66 @@
+"""Memory, disks and inotify of the host."""
+
+import re
+from dataclasses import dataclass
+
+from edge_llm_tests import Recording
+
+__all__ = ["Disk", "Memory", "disks", "inotify_instances", "memory"]
+
+_FIELD = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
+_DF_COLUMNS = 6
+_NO_DISKS = (
+    "tmpfs",
+    "devtmpfs",
+    "overlay",
+    "shm",
+    "udev",
+    "none",
+    "efivarfs",
+)  # an overlay counts where it is /
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """System memory, MiB."""
+
+    total_mib: int
+    available_mib: int
+
+    @property
+    def available_percent(self) -> float:
+        """Available share."""
+        return 100 * self.available_mib / max(self.total_mib, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One mounted filesystem."""
+
+    mount: str
+    used_percent: int
+
+
+def memory(recording: Recording) -> Memory:
+    """System memory. Use as `recording.view(memory)`."""
+    fields = {name: int(value) for name, value in _FIELD.findall(recording.file("/proc/meminfo").content)}
+    return Memory(fields["MemTotal"] // 1024, fields["MemAvailable"] // 1024)
+
+
+def disks(recording: Recording) -> tuple[Disk, ...]:
+    """The mounted disks. Use as `recording.view(disks)`."""
+    found: dict[str, Disk] = {}
+    for line in recording.command("df -Pk").output.splitlines()[1:]:
+        columns = line.split(None, _DF_COLUMNS - 1)
+        if len(columns) != _DF_COLUMNS or not columns[4].endswith("%"):
+            continue
+        if columns[0] not in _NO_DISKS or columns[5] == "/":
+            found.setdefault(columns[0], Disk(columns[5], int(columns[4].rstrip("%"))))
+    if not found:
+        raise ValueError("lists no disk")
+    return tuple(found.values())
+
+
+def inotify_instances(recording: Recording) -> int:
+    """How many inotify instances one user may have. Use as `recording.view(inotify_instances)`."""
+    return int(recording.file("/proc/sys/fs/inotify/max_user_instances").content)

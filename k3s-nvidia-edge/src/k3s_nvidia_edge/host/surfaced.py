@@ -1,0 +1,112 @@
+"""Evidence of the host's driver that surfaced above it: in events, in the states of containers, in logs.
+
+It speaks where the host itself was not read. What the host's own nvidia-smi says now is always the better witness.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from edge_llm_tests import Recording
+from edge_llm_tests.objects import Event, Pod, events, pods
+from edge_llm_tests.reads import UnseenError
+from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, classified
+from k3s_nvidia_edge.host.xid import is_hardware
+
+__all__ = ["Surfaced", "surfaced"]
+
+_RECENT = timedelta(hours=1)  # the API server forgets events after an hour
+_LOG = re.compile(r"/pods/([^/]+)/log\?")
+_LOG_TAIL_LINES = 40
+_WORDS = re.compile(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
+_PLUGIN_XID = re.compile(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
+_NO_DRIVER = ("libnvidia-ml.so.1: cannot open", "driver not loaded", "driver_not_loaded")
+_SAID_LIMIT = 220
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaced:
+    """What the cluster tells of the driver.
+
+    Attributes:
+        answer: Kind of failure, in nvidia-smi's terms.
+        said: The words.
+        where: Which object said them.
+    """
+
+    answer: SmiAnswer
+    said: str
+    where: str
+
+
+def surfaced(recording: Recording) -> Surfaced | None:
+    """The newest sign of a driver failure, or None. Use as `recording.view(surfaced)`."""
+    for where, said in _sayings(recording):
+        if not _WORDS.search(said):
+            continue
+        answer = classified(said)
+        if answer in (SmiAnswer.MISMATCH, SmiAnswer.LOST, SmiAnswer.NOT_COMMUNICATING):
+            return Surfaced(answer, _around(said), where)
+        if "nvidia-container-cli" in said and any(word in said.lower() for word in _NO_DRIVER):
+            return Surfaced(SmiAnswer.NOT_COMMUNICATING, _around(said), where)
+    return None
+
+
+def plugin_hardware_xid(recording: Recording) -> tuple[int, str] | None:
+    """The last Xid that a device plugin's log gives for an unhealthy device, if it is of the hardware class."""
+    for key in recording.matching("api:/api/v1/namespaces/"):
+        if "device-plugin" not in key or "previous=true" in key:
+            continue
+        found = _PLUGIN_XID.findall(_log(recording, key))
+        if found and is_hardware(int(found[-1][0])):
+            return int(found[-1][0]), found[-1][1]
+    return None
+
+
+def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:
+    """Who said what, the surest first: states of containers, then events, then logs."""
+    unready: set[str] = set()
+    for pod in recording.view(pods).or_else(()):
+        if pod.finished or pod.ready:
+            continue
+        unready.add(pod.name)
+        yield from _of_pod(pod)
+    for event in reversed(recording.view(events).or_else(())):
+        if event.warning and _is_recent(event, recording) and event.about[2] in unready:
+            yield f"event {event.reason} of {event.about[1]}/{event.about[2]}", event.message
+    for key in recording.matching("api:/api/v1/namespaces/"):
+        named = _LOG.search(key)
+        if named and named[1] in unready:
+            yield f"log of {named[1]}", "\n".join(_log(recording, key).splitlines()[-_LOG_TAIL_LINES:])
+
+
+def _of_pod(pod: Pod) -> Iterator[tuple[str, str]]:
+    for container in pod.containers:
+        if container.ready:
+            continue
+        for state in (container.state, container.last_state):
+            if state.message:
+                yield f"container {container.name} of {pod.path}", state.message
+
+
+def _is_recent(event: Event, recording: Recording) -> bool:
+    return event.last is not None and recording.now - event.last <= _RECENT
+
+
+def _log(recording: Recording, key: str) -> str:
+    try:
+        body = recording.api(key.removeprefix("api:")).answer
+    except UnseenError:
+        return ""
+    return body if isinstance(body, str) else ""
+
+
+def _around(said: str) -> str:
+    """The part of a long message that names the driver."""
+    flat = re.sub(r"\s+", " ", said)
+    found = _WORDS.search(flat)
+    lowered = flat.lower()
+    at = lowered.find("mismatch")
+    start = max(0, (at if at >= 0 else found.start() if found else 0) - _SAID_LIMIT // 2)
+    return flat[start : start + _SAID_LIMIT]
