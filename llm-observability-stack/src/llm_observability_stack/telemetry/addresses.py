@@ -1,10 +1,11 @@
-"""Where Prometheus and Alertmanager are asked: their Services, found by the pods behind them or by their names."""
+"""Where Prometheus and Alertmanager are asked: their Services, found by the pods behind them or by name."""
 
 from collections.abc import Mapping, Sequence
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import ServiceAddress
 from edge_llm_tests.objects import Service, services
+
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, PROMETHEUS, Cast, cast, role_of_name
 from llm_observability_stack.telemetry.selectors import matches
 from llm_observability_stack.telemetry.spec import TelemetrySpec
@@ -16,18 +17,21 @@ _WEB_NAMES = ("http-web", "web", "http")
 
 
 def service_of(role: str, found: Sequence[Service], who: Cast) -> Service | None:
-    """The Service in front of the pods of `role`: by its selector, else by its name; one with an address first."""
+    """The Service in front of the pods of `role`, by its selector, else by its name."""
     pods = who.of(role)
     behind = [
         each
         for each in found
         if each.selector
         and any(
-            pod.namespace == each.namespace and matches({"matchLabels": each.selector}, pod.labels) for pod in pods
+            pod.namespace == each.namespace and matches({"matchLabels": each.selector}, pod.labels)
+            for pod in pods
         )
     ]
     named = [each for each in found if role_of_name(each.name) == role]
-    return min(behind or named, key=lambda each: (_port(each, role) != _PORTS[role], _headless(each)), default=None)
+    return min(
+        behind or named, key=lambda each: (_port(each, role) != _PORTS[role], _headless(each)), default=None
+    )
 
 
 def _headless(service: Service) -> bool:

@@ -24,7 +24,9 @@ def why_not_found(observed: TelemetryState) -> tuple[str, str]:
         for namespace, name, port in prometheus.alertmanager_ports:
             names = known.get((namespace, name))
             if names is None and services:
-                detail = f"Prometheus {prometheus.path} is told of Service {namespace}/{name}, which does not exist"
+                detail = (
+                    f"Prometheus {prometheus.path} is told of Service {namespace}/{name}, which is not there"
+                )
                 return "AlertmanagerNotFound", f"{message}; {detail}"
             if names and port not in names:
                 detail = (
@@ -41,14 +43,12 @@ def why_not_found(observed: TelemetryState) -> tuple[str, str]:
 def lost_alerts(
     observed: TelemetryState, firing: AbstractSet[str], arrived: AbstractSet[str]
 ) -> frozenset[str]:
-    """Alerts that fire for long enough to have arrived, where not one of them has: a few may be relabelled away."""
+    """Alerts that fire long enough to have arrived, where none of them has: a few may be relabelled away."""
     since = {
         rule.name: min(rule.firing_since)
         for group in observed.rules.or_else(())
         for rule in group.rules
         if rule.firing_since
     }
-    due = frozenset(
-        name for name in firing if name not in since or observed.now - since[name] > _DELIVERY
-    )
+    due = frozenset(name for name in firing if name not in since or observed.now - since[name] > _DELIVERY)
     return due if due and not due & arrived else frozenset()

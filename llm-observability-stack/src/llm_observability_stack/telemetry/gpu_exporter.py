@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from edge_llm_tests.objects import Pod
 from edge_llm_tests.reads import see
+
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble, pod_trouble
 from llm_observability_stack.telemetry.roles import GPU_EXPORTER
@@ -19,7 +20,9 @@ _NO_LIBRARY = re.compile(
     re.IGNORECASE,
 )
 _STALE_FILE = re.compile(r"lib(?:nvidia|cuda)[\w.-]*?\.so\.(\d+\.\d+(?:\.\d+)?)")
-_MOUNTING = re.compile(r"error mounting|failed to (?:mount|fulfil mount)|unresolvable CDI devices", re.IGNORECASE)
+_MOUNTING = re.compile(
+    r"error mounting|failed to (?:mount|fulfil mount)|unresolvable CDI devices", re.IGNORECASE
+)
 _LOADED = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)")
 
 
@@ -77,16 +80,23 @@ def _blind(pod: Pod, message: str) -> ExporterFault:
     injected = any(key.startswith("cdi.k8s.io/") for key in pod.annotations)
     if not spec.runtime_class and not injected:
         return ExporterFault(
-            "NoRuntimeClass", f"{message}; it has no runtimeClassName and nothing else that brings the card", pod, own=True
+            "NoRuntimeClass",
+            f"{message}; it has no runtimeClassName and nothing else that brings the card",
+            pod,
+            own=True,
         )
     return ExporterFault("GpuLibraryMissing", message, pod)
 
 
 def _stale(observed: TelemetryState, pod: Pod, version: str) -> str:
-    message = f"{pod.path} cannot start: a CDI specification or mount names a driver library of version {version}"
+    message = (
+        f"{pod.path} cannot start: a CDI specification or mount names a driver library of version {version}"
+    )
     told = see(lambda: observed.recording.file("/proc/driver/nvidia/version").content).or_else("")
     loaded = _LOADED.search(told)
-    return f"{message}, the loaded driver is {loaded.group(1)}" if loaded else f"{message}, which is not there"
+    return (
+        f"{message}, the loaded driver is {loaded.group(1)}" if loaded else f"{message}, which is not there"
+    )
 
 
 def exporter_pods(observed: TelemetryState) -> tuple[Pod, ...]:
@@ -101,6 +111,10 @@ def absent_exporter(observed: TelemetryState) -> tuple[str, str]:
     sets = observed.gpu_daemonsets.value
     if not sets:
         return "GpuExporterMissing", "no GPU exporter is deployed: no pod and no DaemonSet of one was found"
-    told = [event.message for event in observed.events.or_else(()) if event.about[2] in {each.name for each in sets}]
+    told = [
+        event.message
+        for event in observed.events.or_else(())
+        if event.about[2] in {each.name for each in sets}
+    ]
     message = f"DaemonSet {sets[0].path} wants {sets[0].replicas} pods and has none"
     return "GpuExporterNotScheduled", message + (f": {told[-1][:_SAID_LIMIT]}" if told else "")

@@ -1,10 +1,11 @@
-"""What is wrong with the GPU series: absent, old, of too few cards, or without the pod that holds the card."""
+"""What is wrong with the GPU series: absent, old, of too few cards, without the pod that holds the card."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from edge_llm_tests.objects import Pod
+
 from llm_observability_stack.telemetry.cards import Cards
 from llm_observability_stack.telemetry.gpu_exporter import exporter_pods
 from llm_observability_stack.telemetry.observe import TelemetryState

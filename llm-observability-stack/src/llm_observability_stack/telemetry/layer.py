@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from edge_llm_tests.layer import Layer, Release
+
 from llm_observability_stack.telemetry.addresses import addresses
 from llm_observability_stack.telemetry.contracts import CONTRACTS
 from llm_observability_stack.telemetry.observe import observe

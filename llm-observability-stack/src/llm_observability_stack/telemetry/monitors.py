@@ -8,6 +8,7 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import flag, mapping, objects, text, texts
 from edge_llm_tests.objects import Service
 from edge_llm_tests.objects.meta import Meta
+
 from llm_observability_stack.telemetry.roles import role_of_name
 from llm_observability_stack.telemetry.selectors import described, matches, selects_namespace
 
@@ -51,9 +52,7 @@ class Monitor(Meta):
     @property
     def ports(self) -> tuple[str, ...]:
         """Names of the Service ports that it scrapes; an endpoint by number has none."""
-        return tuple(
-            name for raw in objects(self.raw, "spec", "endpoints") if (name := text(raw, "port"))
-        )
+        return tuple(name for raw in objects(self.raw, "spec", "endpoints") if (name := text(raw, "port")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,32 +105,34 @@ class Selection:
 
 
 def selection(monitor: Monitor, prometheuses: Sequence[PrometheusObject]) -> Selection:
-    """Judge by the selectors of the Prometheus objects; the last word has the scrape pool, if there is one."""
+    """What the selectors of the Prometheus objects make of a monitor; where a target exists, that counts."""
     undecided = False
-    refused = Selection(False, "MonitorNotSelected", "there is no Prometheus object to select it")
+    refused = Selection(
+        selected=False, reason="MonitorNotSelected", message="there is no Prometheus object to select it"
+    )
     for each in prometheuses:
         labels = each.selector("serviceMonitorSelector")
         namespaces = each.selector("serviceMonitorNamespaceSelector")
         by_label = matches(labels, monitor.labels)
         by_namespace = selects_namespace(namespaces, each.namespace, monitor.namespace)
         if by_label and by_namespace:
-            return Selection(True)
+            return Selection(selected=True)
         if not by_label:
             refused = Selection(
-                False,
-                "MonitorNotSelected",
-                f"ServiceMonitor {monitor.path} is not selected: serviceMonitorSelector of Prometheus "
-                f"{each.path} wants {described(labels)}, the monitor's labels are "
+                selected=False,
+                reason="MonitorNotSelected",
+                message=f"ServiceMonitor {monitor.path} is not selected: the serviceMonitorSelector of "
+                f"Prometheus {each.path} wants {described(labels)}, its labels are "
                 f"{described({'matchLabels': monitor.labels})}",
             )
         elif by_namespace is False:
             refused = Selection(
-                False,
-                "MonitorNamespaceNotSelected",
-                f"ServiceMonitor {monitor.path} is not selected: serviceMonitorNamespaceSelector of Prometheus "
-                f"{each.path} is {described(namespaces)}"
+                selected=False,
+                reason="MonitorNamespaceNotSelected",
+                message=f"ServiceMonitor {monitor.path} is not selected: serviceMonitorNamespaceSelector of "
+                f"Prometheus {each.path} is {described(namespaces)}"
                 + (", which means its own namespace alone" if namespaces is None else ""),
             )
         else:
             undecided = True
-    return Selection(None) if undecided else refused
+    return Selection(selected=None) if undecided else refused

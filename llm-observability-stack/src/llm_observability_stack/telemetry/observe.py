@@ -17,6 +17,7 @@ from edge_llm_tests.objects import (
 )
 from edge_llm_tests.objects.meta import Meta
 from edge_llm_tests.reads import Sight, see
+
 from llm_observability_stack.telemetry import prometheus_api as api
 from llm_observability_stack.telemetry.cards import Cards, cards
 from llm_observability_stack.telemetry.monitors import Monitor, PrometheusObject, monitors, prometheus_objects
@@ -77,9 +78,7 @@ class TelemetryState:
         found = []
         for previous in (True, False):
             for container in pod.containers:
-                sight = see(
-                    self.recording.log, pod.namespace, pod.name, container.name, previous=previous
-                )
+                sight = see(self.recording.log, pod.namespace, pod.name, container.name, previous=previous)
                 found.append(sight.or_else(""))
         return "\n".join(text for text in found if text)
 

@@ -73,7 +73,9 @@ def monitor_faults(
         elif own:
             faults += [verdict for verdict in verdicts[:1] if isinstance(verdict, MonitorFault)]
         elif role in promised and observed.targets.seen and not observed.just_started:
-            faults.append(MonitorFault("MonitorMissing", f"no ServiceMonitor for the {role}, and no target of it"))
+            faults.append(
+                MonitorFault("MonitorMissing", f"no ServiceMonitor for the {role}, and no target of it")
+            )
     return tuple(faults), tuple(sound)
 
 
@@ -88,7 +90,9 @@ def _fault(observed: TelemetryState, monitor: Monitor) -> MonitorFault | None:
         return MonitorFault(chosen.reason, chosen.message, monitor.namespace, monitor.name)
     found = monitor.services(observed.services.value)
     if not found:
-        message = f"ServiceMonitor {monitor.path} is selected, but no Service has the labels that it looks for"
+        message = (
+            f"ServiceMonitor {monitor.path} is selected, but no Service has the labels that it looks for"
+        )
         return MonitorFault("MonitorMatchesNoService", message, monitor.namespace, monitor.name)
     names = {name for service in found for _, name in service.ports}
     wanted = [port for port in monitor.ports if port not in names]

@@ -10,7 +10,13 @@ from edge_llm_tests.objects import Container, Event, Pod
 __all__ = ["Trouble", "pod_trouble", "worst_trouble"]
 
 _DISK_FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
-_IMAGE_WAITS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
+_IMAGE_WAITS = (
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "RegistryUnavailable",
+)
 _STARTING = timedelta(minutes=2)  # a container that starts for longer than this is not just starting
 _RECENT = timedelta(hours=1)
 _FLAPPING = timedelta(days=1)
@@ -23,13 +29,16 @@ class Trouble:
     """What is wrong with a pod.
 
     Attributes:
-        kind: OutOfMemory, DiskFull, ImageUnavailable, Unschedulable, Crashing, NotStarted, NotReady, Starting.
+        kind: OutOfMemory, DiskFull, ImageUnavailable, Unschedulable, Crashing, NotStarted, NotReady or
+            Starting.
         message: What was seen.
-        pod: The pod, `namespace/name`.
+        namespace: The pod's namespace.
+        pod: The pod's name.
     """
 
     kind: str
     message: str
+    namespace: str
     pod: str
 
 
@@ -40,7 +49,7 @@ def pod_trouble(pod: Pod, now: datetime, events: Sequence[Event] = (), log: str 
     """
 
     def trouble(kind: str, message: str) -> Trouble:
-        return Trouble(kind, message, pod.path)
+        return Trouble(kind, message, pod.namespace, pod.name)
 
     told = [event.message for event in events if event.about == ("Pod", pod.namespace, pod.name)]
     containers = pod.containers
@@ -49,12 +58,20 @@ def pod_trouble(pod: Pod, now: datetime, events: Sequence[Event] = (), log: str 
             return trouble("OutOfMemory", f"{pod.path}: {killed}")
     if pod.ready:
         return None
-    evidence = [log, *told, *(state.message for each in containers for state in (each.state, each.last_state))]
-    if (full := next((_line(text, _DISK_FULL) for text in evidence if _DISK_FULL.search(text)), None)) is not None:
+    evidence = [
+        log,
+        *told,
+        *(state.message for each in containers for state in (each.state, each.last_state)),
+    ]
+    if (
+        full := next((_line(text, _DISK_FULL) for text in evidence if _DISK_FULL.search(text)), None)
+    ) is not None:
         return trouble("DiskFull", f"{pod.path}: {full}")
     scheduled = pod.conditions.get("PodScheduled")
     if not pod.node:
-        why = (scheduled.message if scheduled else "") or (told[-1] if told else "") or "no node was chosen yet"
+        why = (
+            (scheduled.message if scheduled else "") or (told[-1] if told else "") or "no node was chosen yet"
+        )
         return trouble("Unschedulable", f"{pod.path} waits for a node: {why[:_SAID_LIMIT]}")
     for container in containers:
         waiting = container.state.waiting
@@ -63,9 +80,12 @@ def pod_trouble(pod: Pod, now: datetime, events: Sequence[Event] = (), log: str 
     for container in containers:
         state, last = container.state, container.last_state
         failed_init = container.init and state.terminated not in ("", "Completed")
-        if state.waiting in ("CrashLoopBackOff", "CreateContainerError", "CreateContainerConfigError", "RunContainerError") or (
-            not container.init and state.terminated
-        ) or failed_init:
+        if (
+            state.waiting
+            in ("CrashLoopBackOff", "CreateContainerError", "CreateContainerConfigError", "RunContainerError")
+            or (not container.init and state.terminated)
+            or failed_init
+        ):
             code = last.exit_code if last.exit_code is not None else state.exit_code
             why = _last_words(log) or last.message or state.message or (told[-1] if told else "")
             ended = f", last exit code {code}" if code is not None else ""
@@ -86,7 +106,7 @@ def _not_ready(pod: Pod, now: datetime, told: Sequence[str]) -> Trouble:
     age = f" for {_age(now - begun)}" if begun is not None else ""
     why = f": {told[-1][:_SAID_LIMIT]}" if told else ""
     state = "runs and is not ready" if running else "has not started"
-    return Trouble(kind, f"{pod.path} {state}{age}{why}", pod.path)
+    return Trouble(kind, f"{pod.path} {state}{age}{why}", pod.namespace, pod.name)
 
 
 def _killed_lately(container: Container, now: datetime) -> str | None:
@@ -124,7 +144,15 @@ def worst_trouble(troubles: Sequence[Trouble | None]) -> Trouble | None:
     """The trouble of a set of replicas: none where one of them is well; the gravest otherwise."""
     if not troubles or None in troubles:
         return None
-    order = ("OutOfMemory", "DiskFull", "ImageUnavailable", "Crashing", "Unschedulable", "NotStarted", "NotReady")
+    order = (
+        "OutOfMemory",
+        "DiskFull",
+        "ImageUnavailable",
+        "Crashing",
+        "Unschedulable",
+        "NotStarted",
+        "NotReady",
+    )
     return min(
         (each for each in troubles if each is not None),
         key=lambda each: order.index(each.kind) if each.kind in order else len(order),

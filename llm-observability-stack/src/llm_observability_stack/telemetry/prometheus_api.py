@@ -10,6 +10,7 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import MalformedError, mapping, number, objects, text
 from edge_llm_tests.objects.meta import moment
 from edge_llm_tests.reads import UnseenError
+
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, GPU_EXPORTER, PROMETHEUS, role_of_name
 
 __all__ = [

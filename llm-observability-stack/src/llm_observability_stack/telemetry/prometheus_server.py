@@ -3,6 +3,7 @@
 import re
 
 from edge_llm_tests.objects import EndpointSlice, deployments
+
 from llm_observability_stack.telemetry.addresses import service_of
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.roles import PROMETHEUS, role_of_workload
@@ -23,7 +24,9 @@ def absence(observed: TelemetryState) -> str:
             for condition in each.conditions.values()
             if condition.status == "False"
         ]
-        return "there is a Prometheus object and no pod of it" + (f" ({told[0][:_SAID_LIMIT]})" if told else "")
+        return "there is a Prometheus object and no pod of it" + (
+            f" ({told[0][:_SAID_LIMIT]})" if told else ""
+        )
     for each in observed.recording.view(deployments).or_else(()):
         if role_of_workload(each) == PROMETHEUS:
             return f"no Prometheus pod exists; Deployment {each.path} wants {each.replicas}"

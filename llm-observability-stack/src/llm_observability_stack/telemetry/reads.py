@@ -2,6 +2,7 @@
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.objects import Pod
+
 from llm_observability_stack.telemetry.prometheus_api import ALERTS, query_path
 from llm_observability_stack.telemetry.roles import (
     ALERTMANAGER,
@@ -58,6 +59,7 @@ def wanted_reads(spec: TelemetrySpec, recording: Recording) -> tuple[str, ...]:
 def _logs(pod: Pod) -> list[str]:
     keys = []
     for container in pod.containers:
-        key = f"api:/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/log?container={container.name}&tailLines=200"
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/log"
+        key = f"api:{path}?container={container.name}&tailLines=200"
         keys += [key, *([f"{key}&previous=true"] if container.restarts else [])]
     return keys

@@ -1,4 +1,4 @@
-"""Roles in a monitoring stack, recognised by what things are: image, label, job or port; never by one installation's names."""
+"""Roles in a monitoring stack, recognised by what things are: image, label, job, port."""
 
 import re
 from collections.abc import Mapping
@@ -76,9 +76,7 @@ class Cast:
 
     def of(self, role: str) -> tuple[Pod, ...]:
         """The pods of `role` that are neither finished nor being deleted."""
-        return tuple(
-            pod for pod in self.by_role.get(role, ()) if not pod.finished and not pod.terminating
-        )
+        return tuple(pod for pod in self.by_role.get(role, ()) if not pod.finished and not pod.terminating)
 
 
 def _role_of_containers(containers: tuple[Mapping[str, Any], ...]) -> str | None:
@@ -118,9 +116,9 @@ def _asks_gpu(container: Mapping[str, Any]) -> bool:
 
 def role_of_workload(workload: Workload) -> str | None:
     """The role of the pods that a Deployment or DaemonSet makes."""
-    return _role_of_containers(objects(workload.raw, "spec", "template", "spec", "containers")) or _role_of_labels(
-        workload.template_labels
-    )
+    return _role_of_containers(
+        objects(workload.raw, "spec", "template", "spec", "containers")
+    ) or _role_of_labels(workload.template_labels)
 
 
 def gpu_daemonsets(recording: Recording) -> tuple[Workload, ...]:

@@ -22,7 +22,7 @@ _ERRORS = (
     (
         "TargetUnreadable",
         re.compile(
-            r"expected|invalid|unsupported|content.?type|limit exceeded|out of order|duplicate|EOF while|parse",
+            r"expected|invalid|unsupported|content.?type|limit exceeded|out of order|duplicate|parse",
             re.IGNORECASE,
         ),
     ),
@@ -55,12 +55,16 @@ def scrape_fault(role: str, targets: Targets, now: datetime, *, just_started: bo
 
 def _absent(role: str, targets: Targets, *, just_started: bool) -> ScrapeFault:
     if just_started:
-        return ScrapeFault("NotYetScraped", f"no {role} target yet: Prometheus has just started", undecided=True)
+        return ScrapeFault(
+            "NotYetScraped", f"no {role} target yet: Prometheus has just started", undecided=True
+        )
     pools = [pool for pool in targets.dropped if role in pool or pool in role]
     others = ", ".join(sorted({target.job for target in targets.active})) or "nothing"
     message = f"Prometheus has no {role} target; it scrapes {others}"
     if pools:
-        message += f"; relabelling dropped {sum(targets.dropped[pool] for pool in pools)} of {', '.join(pools)}"
+        message += (
+            f"; relabelling dropped {sum(targets.dropped[pool] for pool in pools)} of {', '.join(pools)}"
+        )
     return ScrapeFault("TargetMissing", message)
 
 
@@ -92,9 +96,11 @@ def _ago(now: datetime, then: datetime) -> str:
 
 
 def clocks_differ(targets: Targets, now: datetime) -> bool:
-    """Whether every scrape looks equally old: then a clock is wrong, or Prometheus stands still; who knows."""
+    """Whether every scrape looks too old: then a clock is wrong, or Prometheus stands still; who knows."""
     scraped = [target for target in targets.active if target.last_scrape is not None]
-    return bool(scraped) and all(now - each.last_scrape > _patience(each) for each in scraped if each.last_scrape)
+    return bool(scraped) and all(
+        now - each.last_scrape > _patience(each) for each in scraped if each.last_scrape
+    )
 
 
 def pod_of(observed: TelemetryState, role: str) -> str:

@@ -1,6 +1,7 @@
 """Promises about what is made of the series: rules, alerts on their way, dashboards."""
 
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
+
 from llm_observability_stack.telemetry.alert_path import lost_alerts, why_not_found
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, GRAFANA
@@ -28,7 +29,9 @@ def rules(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         return failed("RulesEmpty", f"rule group {', '.join(empty) or '(none promised)'} has no alert in it")
     failing = [rule for group in groups for rule in group.rules if rule.health == "err"]
     if failing:
-        return failed("RuleFailing", f"rule {failing[0].name} cannot be evaluated: {failing[0].last_error[:200]}")
+        return failed(
+            "RuleFailing", f"rule {failing[0].name} cannot be evaluated: {failing[0].last_error[:200]}"
+        )
     return passed(f"loaded: {', '.join(f'{group.name} ({len(group.rules)})' for group in groups)}")
 
 
@@ -72,7 +75,9 @@ def alerts(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     arrived = observed.alertmanager_alerts.value
     lost = lost_alerts(observed, firing, arrived)
     if lost:
-        return failed("AlertsLost", f"firing in Prometheus and unknown to Alertmanager: {', '.join(sorted(lost))}")
+        return failed(
+            "AlertsLost", f"firing in Prometheus and unknown to Alertmanager: {', '.join(sorted(lost))}"
+        )
     if not firing:
         return passed("no alert fires, so none has to arrive")
     return passed(f"arrived: {', '.join(sorted(firing & arrived)) or 'none old enough'}")
@@ -91,12 +96,16 @@ def dashboards(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     if not found:
         return failed("GrafanaMissing", "Grafana is promised for the dashboards and no pod of it exists")
     trouble = observed.trouble(GRAFANA)
-    about = {"namespace": found[0].namespace, "pod": found[0].name}
     if trouble is None:
         return passed(f"runs: {found[0].path}")
     if trouble.kind == "Starting":
-        return unknown("GrafanaStarting", f"Grafana: {trouble.message}", **about)
-    return failed("GrafanaDown", f"Grafana, so the dashboards: {trouble.message}", **about)
+        return unknown("GrafanaStarting", f"Grafana: {trouble.message}")
+    return failed(
+        "GrafanaDown",
+        f"Grafana, so the dashboards: {trouble.message}",
+        namespace=trouble.namespace,
+        pod=trouble.pod,
+    )
 
 
 CONTRACTS = (rules, alertmanager, alerts, dashboards)

@@ -1,8 +1,14 @@
 """Promises about what collects: the monitoring CRDs, Prometheus, the monitors that it selects."""
 
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
-from llm_observability_stack.telemetry.operator_mode import in_use, missing_crds, monitor_faults, unserved_kind
+
 from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.operator_mode import (
+    in_use,
+    missing_crds,
+    monitor_faults,
+    unserved_kind,
+)
 from llm_observability_stack.telemetry.prometheus_server import absence, disk_full, empty_service
 from llm_observability_stack.telemetry.roles import PROMETHEUS
 from llm_observability_stack.telemetry.spec import TelemetrySpec
@@ -58,17 +64,21 @@ def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     terminal=("PrometheusImageUnavailable",),
 )
 def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
-    """Whatever it scrapes; that it answers counts for more than what its pod says, a full disk for more yet."""
+    """That it answers counts for more than what its pod says, a full disk for more yet."""
     if (full := disk_full(observed)) is not None:
         return failed("PrometheusDiskFull", full)
     if observed.prometheus_answers and not observed.cast.seen:
         return passed("Prometheus answers its API; its pod was not seen")
     trouble = observed.trouble(PROMETHEUS)
     if trouble is not None and (trouble.kind == "OutOfMemory" or not observed.prometheus_answers):
-        about = dict(zip(("namespace", "pod"), trouble.pod.split("/"), strict=False))
         if trouble.kind == "Starting":
-            return unknown("PrometheusStarting", f"Prometheus is starting: {trouble.message}", **about)
-        return failed(_TROUBLES[trouble.kind], f"Prometheus: {trouble.message}", **about)
+            return unknown("PrometheusStarting", f"Prometheus is starting: {trouble.message}")
+        return failed(
+            _TROUBLES[trouble.kind],
+            f"Prometheus: {trouble.message}",
+            namespace=trouble.namespace,
+            pod=trouble.pod,
+        )
     if observed.prometheus_answers:
         return passed("Prometheus answers its API")
     if not observed.cast.value.of(PROMETHEUS):

@@ -1,8 +1,9 @@
-"""Promises about what arrives: the GPU exporter runs, targets are up and in time, series are there and moving."""
+"""Promises about what arrives: exporters run, targets are up and in time, series are there and move."""
 
 from collections.abc import Sequence
 
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
+
 from llm_observability_stack.telemetry.gpu_exporter import absent_exporter, exporter_fault, exporter_pods
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
@@ -63,10 +64,16 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     if not faults:
         return passed(f"runs: {', '.join(pod.path for pod in pods)}")
     fault = min(faults, key=lambda each: not each.own)
-    about = {"namespace": fault.pod.namespace, "pod": fault.pod.name, "workload": (fault.pod.owner or ("", ""))[1]}
     if fault.reason == "GpuExporterStarting":
-        return unknown(fault.reason, fault.message, **about)
-    return failed(fault.reason, fault.message, independent=fault.own, **about)
+        return unknown(fault.reason, fault.message)
+    return failed(
+        fault.reason,
+        fault.message,
+        independent=fault.own,
+        namespace=fault.pod.namespace,
+        pod=fault.pod.name,
+        workload=fault.pod.owner[1] if fault.pod.owner else fault.pod.name,
+    )
 
 
 @contract(
@@ -123,7 +130,11 @@ def _scraped(observed: TelemetryState, roles: Sequence[str]) -> Result:
 def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """A target list that is green says nothing of a store that takes no samples."""
     stored = observed.up.value
-    up = [target for target in observed.targets.value.active if target.role in spec.targets and target.health == "up"]
+    up = [
+        target
+        for target in observed.targets.value.active
+        if target.role in spec.targets and target.health == "up"
+    ]
     known = {(str(sample.labels.get("job")), str(sample.labels.get("instance"))) for sample in stored}
     absent = [each.name for each in up if (each.job, str(each.labels.get("instance"))) not in known]
     if not stored and observed.just_started:
@@ -136,7 +147,14 @@ def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 @contract(
     "telemetry.series",
     "the promised GPU series are there for every card, and name the pod that holds it",
-    reasons=("SeriesMissing", "SeriesOld", "CardWithoutSeries", "PodNotNamed", "OtherPodNamed", "NotYetScraped"),
+    reasons=(
+        "SeriesMissing",
+        "SeriesOld",
+        "CardWithoutSeries",
+        "PodNotNamed",
+        "OtherPodNamed",
+        "NotYetScraped",
+    ),
     after=(
         *_BELOW_GPU,
         "gpu.allocatable",

@@ -1,0 +1,67 @@
+"""The outcome of every contract, from the same reads and the same judges as `edge diagnose`."""
+
+from edge_llm_tests import Outcome, evaluate, load_layers
+from edge_llm_tests.evaluate import Evaluation
+from edge_llm_tests.profile import load_profile
+from edge_llm_tests.readers import ClusterReader, Target, collect, live_target
+from prometheus_client.core import Metric
+
+from llm_observability_stack.exporter.catalogue import family
+from llm_observability_stack.exporter.settings import Settings
+from llm_observability_stack.exporter.source import Source
+
+__all__ = ["contracts_source", "outcome_families"]
+
+
+def contracts_source(settings: Settings) -> Source:
+    """The source `contracts`; checked in the background, since it asks the whole box.
+
+    Raises:
+        ProfileError: The profile is unknown or wrong.
+        UsageError: The cluster cannot be read.
+    """
+    layers = load_layers()
+    profile = load_profile(settings.profile, layers)
+    _target(settings)  # refuse what can never be read now, not at each check
+
+    def check() -> tuple[Metric, ...]:
+        # the target is made anew each time: a ServiceAccount's token is replaced every hour
+        return outcome_families(evaluate(layers, profile, collect(layers, profile, _target(settings))))
+
+    return Source("contracts", check, settings.contracts_deadline_s, settings.interval_s)
+
+
+def _target(settings: Settings) -> Target:
+    if settings.in_cluster:
+        return Target(cluster=ClusterReader.in_cluster(), services=settings.services)
+    return live_target(settings.kubeconfig, services=settings.services)
+
+
+def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:
+    """For each contract a series for each outcome, 1 for the one that holds: a change is no new series."""
+    findings = evaluation.findings
+    return (
+        family(
+            "edge_contract_outcome",
+            [
+                (
+                    (each.contract.id, each.rung, each.layer.name, each.layer.owner, outcome.value),
+                    float(each.outcome is outcome),
+                )
+                for each in findings
+                for outcome in Outcome
+            ],
+        ),
+        family(
+            "edge_contract_required",
+            [((each.contract.id,), float(each.contract.required)) for each in findings],
+        ),
+        family(
+            "edge_diagnosis_outcome",
+            [
+                ((outcome.value,), float(evaluation.outcome is outcome))
+                for outcome in Outcome
+                if outcome is not Outcome.BLOCKED
+            ],
+        ),
+    )
