@@ -1,0 +1,117 @@
+"""What the validation of a served model made of the reads."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from edge_llm_tests import Recording
+from edge_llm_tests.objects import Pod
+from edge_llm_tests.ollama import (
+    Installation,
+    LoadedModel,
+    LogLine,
+    canonical,
+    container_of,
+    current_log,
+    engine_libraries,
+    installations,
+    loaded_models,
+)
+from edge_llm_tests.reads import ApiRead, Sight, UnseenError, see
+
+from gguf_observability.profile.card import Card, Holder, cards
+from gguf_observability.profile.spec import ProfileSpec
+
+__all__ = ["MIB", "ProfileState", "observe"]
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ProfileState:
+    """The observed state of the served model.
+
+    Attributes:
+        now: Time of the recording.
+        subject: Canonical name of the model that the profile is about; empty for any.
+        loaded: Models loaded, by Ollama's account.
+        shown: `/api/show` of the subject.
+        log: Lines of the serving Ollama's log.
+        cards: The cards of the host.
+        card_memory_used_mib: The cards' used memory as the GPU exporter has it, a second witness.
+        all_installations: Every Ollama of the cluster, the platform's first.
+    """
+
+    now: datetime
+    subject: str
+    loaded: Sight[tuple[LoadedModel, ...]]
+    shown: Sight[ApiRead]
+    log: Sight[tuple[LogLine, ...]]
+    cards: Sight[tuple[Card, ...]]
+    card_memory_used_mib: Sight[float]
+    all_installations: Sight[tuple[Installation, ...]]
+
+    @property
+    def subjects(self) -> tuple[LoadedModel, ...]:
+        """The loaded models that the promises are about."""
+        return tuple(each for each in self.loaded.value if self.subject in ("", each.name))
+
+    @property
+    def libraries(self) -> frozenset[str]:
+        """Compute libraries that the engine found, as its log tells."""
+        return engine_libraries(self.log.or_else(()))
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """Live pods of the serving Ollama."""
+        return tuple(pod for one in self.all_installations.or_else(())[:1] for pod in one.live_pods)
+
+    def setting(self, name: str) -> str:
+        """An environment value of the Ollama container; empty where it is not set."""
+        found = (container.env.get(name, "") for pod in self.pods if (container := container_of(pod)))
+        return next(found, "")
+
+    @property
+    def holders(self) -> tuple[Holder, ...]:
+        """Processes that hold memory of a card."""
+        return tuple(holder for card in self.cards.or_else(()) for holder in card.holders)
+
+    @property
+    def foreign(self) -> tuple[Holder, ...]:
+        """Those that are not Ollama's."""
+        return tuple(each for each in self.holders if not each.ollama)
+
+    @property
+    def memory_mib(self) -> float | None:
+        """Memory of all cards; None where it is not told."""
+        return total(card.total_mib for card in self.cards.or_else(()))
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of what is told; None where nothing is."""
+    told = [value for value in values if value is not None]
+    return sum(told) if told else None
+
+
+def observe(spec: ProfileSpec, recording: Recording) -> ProfileState:
+    """The observed state of the served model."""
+    subject = canonical(spec.model) if spec.model else ""
+    return ProfileState(
+        now=recording.now,
+        subject=subject,
+        loaded=recording.view(loaded_models),
+        shown=see(recording.http, "ollama", f"/api/show {subject}"),
+        log=recording.view(current_log),
+        cards=recording.view(cards),
+        card_memory_used_mib=recording.view(exported_memory_mib),
+        all_installations=recording.view(installations),
+    )
+
+
+def exported_memory_mib(recording: Recording) -> float:
+    """Used memory of all cards as Prometheus has it from the GPU exporter."""
+    read = recording.http("prometheus", "/api/v1/query?query=DCGM_FI_DEV_FB_USED")
+    series = read.document["data"]["result"]
+    if not series:
+        raise UnseenError(read.key, "Unavailable", f"{read.key}: no series")
+    return sum(float(each["value"][1]) for each in series)

@@ -1,0 +1,83 @@
+"""Layer 2: Ollama and the models that it serves."""
+
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+from edge_llm_tests import Layer, Recording
+from edge_llm_tests.layer import Release, ServiceAddress
+from edge_llm_tests.ollama import canonical, container_of, installations, log_key
+from edge_llm_tests.ollama.installation import PORT
+
+from llm_observability_stack.serving.contracts import CONTRACTS
+from llm_observability_stack.serving.observe import observe
+from llm_observability_stack.serving.spec import ServingSpec
+from llm_observability_stack.serving.web_ui import port_of, web_ui
+
+__all__ = ["LAYER"]
+
+_PACKAGE = "llm_observability_stack"
+_CORE_READS = (
+    "api:/api/v1/nodes",
+    "api:/api/v1/pods",
+    "api:/api/v1/events",
+    "api:/api/v1/services",
+    "api:/apis/apps/v1/deployments",
+    "api:/apis/apps/v1/daemonsets",
+    "api:/apis/discovery.k8s.io/v1/endpointslices",
+    "http:ollama:/api/version",
+    "http:ollama:/api/tags",
+    "http:ollama:/api/ps",
+)
+
+
+def _reads(spec: ServingSpec, recording: Recording) -> tuple[str, ...]:
+    shown = (f"http:ollama:/api/show {canonical(each.name)}" for each in spec.models)
+    health = ("http:open-webui:/health",) if spec.web_ui else ()
+    return (*_CORE_READS, *shown, *health, *_logs(recording))
+
+
+def _logs(recording: Recording) -> Iterator[str]:
+    """Logs of Ollama's containers, and of the one before where it restarted."""
+    for one in recording.view(installations).or_else(())[:1]:
+        for pod in one.live_pods:
+            container = container_of(pod)
+            if container is not None and pod.node:
+                yield log_key(pod, container.name)
+                if container.restarts:
+                    yield log_key(pod, container.name, previous=True)
+
+
+def _services(_spec: ServingSpec, recording: Recording) -> Mapping[str, ServiceAddress]:
+    found: dict[str, ServiceAddress] = {}
+    for one in recording.view(installations).or_else(())[:1]:
+        for service in one.services[:1]:
+            numbers = [number for number, _ in service.ports]
+            if numbers:
+                found["ollama"] = service.address(PORT if PORT in numbers else numbers[0])
+    page = recording.view(web_ui).or_else(None)
+    if page is not None and page.service is not None:
+        found["open-webui"] = page.service.address(port_of(page.service))
+    return found
+
+
+def _releases(values: Mapping[str, Any]) -> tuple[Release, ...]:
+    if "serving" not in values:
+        return ()
+    chart = files(_PACKAGE) / "charts" / "edge-serving"
+    return (Release("serving", "llm-observability", "serving", chart, values["serving"]),)
+
+
+LAYER = Layer(
+    name="serving",
+    number=2,
+    owner="llm-observability-stack",
+    rungs=("serving", "model"),
+    spec_type=ServingSpec,
+    observe=observe,
+    contracts=CONTRACTS,
+    package=_PACKAGE,
+    reads=_reads,
+    services=_services,
+    releases=_releases,
+)

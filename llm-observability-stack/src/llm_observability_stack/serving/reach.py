@@ -1,0 +1,165 @@
+"""What stands between a client and Ollama, or Open WebUI: Service, endpoints, the address it listens on."""
+
+from edge_llm_tests.contract import Result, failed
+from edge_llm_tests.fields import integer, objects
+from edge_llm_tests.objects import EndpointSlice, Service
+from edge_llm_tests.ollama import Installation, container_of
+from edge_llm_tests.ollama.installation import PORT, selects
+from edge_llm_tests.reads import ApiRead
+
+from llm_observability_stack.serving.observe import ServingState
+from llm_observability_stack.serving.web_ui import WebUi, in_cluster
+from llm_observability_stack.serving.where import Where
+
+__all__ = [
+    "WEB_UI_REASONS",
+    "diagnose_answer",
+    "diagnose_backends",
+    "diagnose_endpoints",
+    "diagnose_web_ui_pods",
+    "ready_addresses",
+]
+
+WEB_UI_REASONS = (
+    "WebUiNotInstalled",
+    "WebUiScaledToZero",
+    "WebUiNotRunning",
+    "WebUiStarting",
+    "WrongBackend",
+    "WebUiDoesNotAnswer",
+)
+
+
+def ready_addresses(observed: ServingState, service: Service) -> tuple[str, ...]:
+    """Addresses behind a Service that are ready."""
+    return tuple(address for each in _slices_of(observed, service) for address in each.ready)
+
+
+def _slices_of(observed: ServingState, service: Service) -> tuple[EndpointSlice, ...]:
+    return tuple(
+        each
+        for each in observed.slices.value
+        if each.namespace == service.namespace and each.service == service.name
+    )
+
+
+def diagnose_endpoints(observed: ServingState, one: Installation, service: Service) -> Result | None:
+    """Why a Service leads nowhere; None where it leads to Ollama."""
+    where: Where = {"service": service.name, "namespace": service.namespace}
+    ready_pods = [pod for pod in one.live_pods if pod.ready]
+    missed = [pod for pod in ready_pods if service.selector and not selects(service.selector, pod.labels)]
+    if not ready_addresses(observed, service):
+        if missed:
+            return failed(
+                "SelectorMismatch",
+                f"Service {service.path} has no endpoint: its selector {_pairs(service.selector)} does not "
+                f"match pod {missed[0].path}, which is ready",
+                independent=True,
+                pod=missed[0].name,
+                **where,
+            )
+        return failed(
+            "NoReadyEndpoint", f"Service {service.path} has no ready endpoint: no pod of it is ready", **where
+        )
+    declared = {
+        port for pod in ready_pods if (container := container_of(pod)) is not None for port in container.ports
+    } or {PORT}
+    targets = {
+        integer(port, "port") for each in _slices_of(observed, service) for port in objects(each.raw, "ports")
+    }
+    if targets and not targets & (declared | {PORT}):
+        return failed(
+            "WrongTargetPort",
+            f"Service {service.path} leads to port {sorted(targets)}, Ollama listens on {sorted(declared)}",
+            independent=True,
+            **where,
+        )
+    return None
+
+
+def _pairs(selector: object) -> str:
+    return str(selector).replace("'", "")
+
+
+def diagnose_answer(observed: ServingState, answer: ApiRead) -> Result | None:
+    """Why Ollama does not answer, where what came back, or its log, proves it; None where it does not."""
+    for line in observed.log.or_else(()):
+        if "Listening on 127.0.0.1" in line.message or "Listening on [::1]" in line.message:
+            return failed(
+                "ListensOnLoopback",
+                f"Ollama listens inside its pod only ({line.message}): nobody else reaches it",
+                independent=True,
+            )
+    said = str(answer.body or "").lower()
+    if answer.status is None or answer.status < 500:  # noqa: PLR2004 - the HTTP class of server errors
+        return None
+    if "no endpoints available" in said:
+        return failed("NoEndpoints", f"{answer.key}: HTTP {answer.status}: no endpoints behind the Service")
+    if "connection refused" in said:
+        return failed("RefusesConnections", f"{answer.key}: HTTP {answer.status}: Ollama refuses connections")
+    return None
+
+
+def diagnose_web_ui_pods(observed: ServingState, found: WebUi | None) -> Result | None:
+    """Why Open WebUI itself does not run; None where it does."""
+    if found is None:
+        _ = observed.deployments.value
+        return failed(
+            "WebUiNotInstalled",
+            "the profile promises Open WebUI, and no workload or pod of the cluster is one",
+            independent=True,
+        )
+    where: Where = {"namespace": found.namespace, "deployment": found.name}
+    if found.workload is not None and found.workload.replicas == 0:
+        return failed(
+            "WebUiScaledToZero",
+            f"Open WebUI {found.namespace}/{found.name} is scaled to zero replicas",
+            independent=True,
+            **where,
+        )
+    if any(pod.ready for pod in found.pods):
+        return None
+    for pod in found.pods:
+        for container in pod.containers:
+            waiting = container.state.waiting
+            if waiting or container.state.terminated:
+                last = container.last_state
+                return failed(
+                    "WebUiNotRunning",
+                    f"Open WebUI does not run: container {container.name} of pod {pod.path} is in "
+                    f"{waiting or container.state.terminated} ({container.restarts} restarts, last exit "
+                    f"{last.terminated or 'none'} {last.exit_code if last.exit_code is not None else ''})",
+                    independent=True,
+                    pod=pod.name,
+                    **where,
+                )
+    pods = ", ".join(f"{pod.path} ({pod.phase})" for pod in found.pods) or "none"
+    return failed("WebUiNotRunning", f"Open WebUI has no ready pod: {pods}", independent=True, **where)
+
+
+def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
+    """What is wrong with the URLs that Open WebUI asks; None where one leads to the platform's Ollama."""
+    one = observed.installation
+    if one is None:
+        return None
+    reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
+    wrong = []
+    for url in found.backends:
+        target = in_cluster(url)
+        if target is None:
+            continue
+        name, namespace, port = target
+        ports = reached.get((name, namespace or found.namespace))
+        if ports is None:
+            wrong.append(f"{url} names no Service of Ollama ({one.path})")
+        elif port not in ports:
+            wrong.append(f"{url} asks port {port}, the Service has {sorted(ports)}")
+    if not wrong or len(wrong) < len(found.backends):
+        return None
+    return failed(
+        "WrongBackend",
+        f"Open WebUI {found.namespace}/{found.name} asks the wrong place: {'; '.join(wrong)}",
+        independent=True,
+        namespace=found.namespace,
+        deployment=found.name,
+    )

@@ -1,0 +1,119 @@
+"""Open WebUI: where it is, and which Ollama it asks."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from edge_llm_tests import Recording
+from edge_llm_tests.objects import Container, Pod, Service, Workload, deployments, pods, services
+from edge_llm_tests.ollama.installation import selects
+
+__all__ = ["WebUi", "web_ui"]
+
+_IMAGE = "open-webui"
+_DEFAULT_PORT = 8080
+
+
+@dataclass(frozen=True, slots=True)
+class WebUi:
+    """One Open WebUI.
+
+    Attributes:
+        namespace: Where it is.
+        name: Name of its workload or pod.
+        workload: Its Deployment, if it has one.
+        pods: Its pods that have not ended.
+        service: The Service that reaches it.
+    """
+
+    namespace: str
+    name: str
+    workload: Workload | None
+    pods: tuple[Pod, ...]
+    service: Service | None
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Base URLs of the Ollamas that it is told to ask; empty where its own settings decide."""
+        for container in self._containers:
+            env = container.env
+            found = (
+                env.get("OLLAMA_BASE_URLS") or env.get("OLLAMA_BASE_URL") or env.get("OLLAMA_API_BASE_URL")
+            )
+            if found:
+                return tuple(each.strip() for each in found.split(";") if each.strip())
+        return ()
+
+    @property
+    def _containers(self) -> tuple[Container, ...]:
+        holders = (*(pod.containers for pod in self.pods), self.workload.containers if self.workload else ())
+        return tuple(each for containers in holders for each in containers if _is_web_ui(each))
+
+
+def _is_web_ui(container: Container) -> bool:
+    return _IMAGE in container.image.partition("@")[0].rpartition(":")[0].rsplit("/", 1)[-1] or (
+        container.image.rsplit("/", 1)[-1] == _IMAGE
+    )
+
+
+def web_ui(recording: Recording) -> WebUi | None:
+    """The Open WebUI of the cluster, or None where it was seen to have none.
+
+    Raises:
+        UnseenError: The pods were not seen.
+    """
+    workload = next(
+        (
+            each
+            for each in recording.view(deployments).or_else(())
+            if any(_is_web_ui(container) for container in each.containers)
+        ),
+        None,
+    )
+    found = [pod for pod in recording.view(pods).value if _may_be(pod) and not pod.finished]
+    if workload is None and not found:
+        return None
+    namespace = workload.namespace if workload else found[0].namespace
+    name = workload.name if workload else found[0].name
+    mine = tuple(pod for pod in found if pod.namespace == namespace)
+    labels = [pod.labels for pod in mine] + ([workload.template_labels] if workload else [])
+    service = next(
+        (
+            each
+            for each in recording.view(services).or_else(())
+            if each.namespace == namespace
+            and (any(selects(each.selector, one) for one in labels) or each.name == name)
+        ),
+        None,
+    )
+    return WebUi(namespace, name, workload, mine, service)
+
+
+def _may_be(pod: Pod) -> bool:
+    raw = pod.spec.raw.get("containers")
+    return _IMAGE in str(raw) and any(_is_web_ui(each) for each in pod.containers)
+
+
+def port_of(service: Service) -> int:
+    """The port of the Service on which the page is served."""
+    ports = service.ports
+    named = [number for number, name in ports if name in ("http", "web", "http-web")]
+    return (named or [number for number, _ in ports] or [_DEFAULT_PORT])[0]
+
+
+def in_cluster(url: str) -> tuple[str, str, int] | None:
+    """Service name, namespace (empty: its own) and port of a URL in the cluster; None for one outside."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return None
+    labels = (parts.hostname or "").split(".")
+    if not labels[0] or labels[0] in ("localhost", "127", "host") or parts.hostname == "host.docker.internal":
+        return None
+    if all(label.isdecimal() for label in labels):
+        return None
+    if len(labels) == 1:
+        return labels[0], "", port
+    if len(labels) == 2 or labels[2] == "svc":  # noqa: PLR2004 - <service>.<namespace>
+        return labels[0], labels[1], port
+    return None
