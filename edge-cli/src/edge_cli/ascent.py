@@ -99,8 +99,9 @@ class Ground:
     Attributes:
         layers: In the order of the ladder, up to where it is to go.
         profile: What they promise and install.
-        look: Sees and judges some of the layers.
+        look: Sees and judges layers.
         hands: Acts.
+        preconditions: Contracts that hold before their own layer is installed (see `tree`).
         may_act: Raises where acting is not allowed any more (the lease was lost).
         tell: Is told of each step.
         recover: Whether pending releases are healed.
@@ -111,6 +112,7 @@ class Ground:
     look: Callable[[tuple[Layer, ...]], Awaitable[Look]]
     hands: Hands
     tell: OnProgress
+    preconditions: frozenset[str] = frozenset()
     may_act: Callable[[], None] = lambda: None
     limits: Limits = field(default_factory=Limits)
     recover: bool = False
@@ -118,11 +120,12 @@ class Ground:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
-def broken(evaluation: Evaluation, layers: tuple[Layer, ...]) -> tuple[Finding, ...]:
-    """The findings of required contracts of these layers that do not pass."""
-    names = {layer.name for layer in layers}
+def broken(evaluation: Evaluation, layer: Layer) -> tuple[Finding, ...]:
+    """The findings of the layer's required contracts that do not pass."""
     return tuple(
         finding
         for finding in evaluation.findings
-        if finding.layer.name in names and finding.contract.required and finding.outcome is not Outcome.PASS
+        if finding.layer.name == layer.name
+        and finding.contract.required
+        and finding.outcome is not Outcome.PASS
     )

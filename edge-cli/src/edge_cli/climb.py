@@ -1,16 +1,18 @@
 """The climb: for each layer, the gate, its releases, then the wait for its own contracts, before the next.
 
-Decides on what the contracts say and acts through the installer alone. Helm's own waiting is not used: it takes
-every custom resource for unready, and a Ready pod proves no contract.
+Decides on what the contracts say and acts through the installer alone. Helm's own waiting is not used: it
+takes every custom resource for unready, and a Ready pod proves no contract.
 """
 
 import asyncio
 from dataclasses import dataclass, replace
 
+from edge_llm_tests.evaluate import Finding
 from edge_llm_tests.layer import Layer, Release
 
 from edge_cli.activity import last_event, rolling_out
 from edge_cli.ascent import Act, Ascent, End, Ground, Look, broken
+from edge_cli.gate import gate
 from edge_cli.helm_error import PendingReleaseError
 from edge_cli.patience import Patience, Verdict
 from edge_cli.progress import Progress, Stage
@@ -60,11 +62,10 @@ class _Climb:
         )
         self._standings = {layer.name: found for layer, found in zip(ground.layers, standings, strict=True)}
         for place, layer in enumerate(ground.layers):
-            below = ground.layers[:place]
-            look, open_ = await self._gate(look, below, layer)
+            look, open_ = await self._gate(look, layer)
             if not open_:
                 return self._ended(End.CLOSED, place, look)
-            look, verdict = await self._layer(look, below, layer)
+            look, verdict = await self._layer(look, layer)
             if verdict is not Verdict.HOLDS:
                 return self._ended(_ENDS[verdict], place, look)
         return self._ended(End.HOLDS, len(ground.layers), look)
@@ -95,22 +96,24 @@ class _Climb:
             revision = await ground.hands.revision(release)
         return _Standing(release, revision)
 
-    async def _gate(self, look: Look, below: tuple[Layer, ...], layer: Layer) -> tuple[Look, bool]:
-        """Whether the layers below hold, with one more look where they seem not to."""
-        if not broken(look.evaluation, below):
-            return look, True
-        await self._ground.sleep(_BLIP_S)
-        look = await self._ground.look((*below, layer))
-        return look, not broken(look.evaluation, below)
+    async def _gate(self, look: Look, layer: Layer) -> tuple[Look, bool]:
+        """Whether the layer's gate is open, with one more look where it seems not to be."""
+        if self._closed_by(look, layer):
+            await self._ground.sleep(_BLIP_S)
+            look = await self._ground.look(self._ground.layers)
+        return look, not self._closed_by(look, layer)
 
-    async def _layer(self, look: Look, below: tuple[Layer, ...], layer: Layer) -> tuple[Look, Verdict]:
+    def _closed_by(self, look: Look, layer: Layer) -> tuple[Finding, ...]:
+        return gate(look.evaluation, layer, self._ground.preconditions).closed_by
+
+    async def _layer(self, look: Look, layer: Layer) -> tuple[Look, Verdict]:
         ground, standings = self._ground, self._standings[layer.name]
         changed = [standing for standing in standings if not standing.unchanged]
         for standing in standings:
             if standing.unchanged and standing.revision is not None:
                 self._acts.append(Act(standing.release, "unchanged", standing.revision.number))
                 ground.tell(Progress(Stage.UNCHANGED, layer.name, standing.release.name, "unchanged"))
-        if not changed and not broken(look.evaluation, (layer,)):
+        if not changed and not broken(look.evaluation, layer):
             ground.tell(Progress(Stage.HOLDS, layer.name))
             return look, Verdict.HOLDS
         for standing in changed:
@@ -122,9 +125,11 @@ class _Climb:
         settling_s = limits.settling_s if any(standing.revision for standing in changed) else 0.0
         may_reapply = bool(standings) and not changed
         patience = Patience(limits, now_s, may_reapply=may_reapply, settled_s=now_s + settling_s)
-        look, verdict = await self._wait(patience, below, layer)
+        look, verdict = await self._wait(patience, layer)
         self._waited_s += ground.clock() - now_s
-        return look, Verdict.CLOSED if verdict is Verdict.TIMED_OUT and not standings else verdict
+        if verdict is Verdict.TIMED_OUT and not standings:
+            return look, Verdict.STALLED
+        return look, verdict
 
     async def _apply(self, release: Release, verb: str) -> None:
         ground = self._ground
@@ -137,16 +142,18 @@ class _Climb:
         done = f"{verb}, revision {revision.number}, {took_s:.1f} s"
         ground.tell(Progress(Stage.INSTALL, release.layer, release.name, done))
 
-    async def _wait(self, patience: Patience, below: tuple[Layer, ...], layer: Layer) -> tuple[Look, Verdict]:
+    async def _wait(self, patience: Patience, layer: Layer) -> tuple[Look, Verdict]:
         ground = self._ground
         releases = [standing.release for standing in self._standings[layer.name]]
         namespaces = frozenset(release.namespace for release in releases)
         looks = 0
         while True:
-            look = await ground.look((*below, layer))
+            look = await ground.look(ground.layers)
+            below = self._closed_by(look, layer)
+            own = tuple(each for each in broken(look.evaluation, layer) if each not in below)
             patience, verdict = patience.after(
-                broken(look.evaluation, below),
-                broken(look.evaluation, (layer,)),
+                below,
+                own,
                 rolling=rolling_out(look.recording, namespaces),
                 now_s=ground.clock(),
             )
@@ -159,16 +166,11 @@ class _Climb:
             if verdict is not Verdict.WAIT:
                 ground.tell(Progress(Stage.HOLDS if verdict is Verdict.HOLDS else Stage.STOPPED, layer.name))
                 return look, verdict
-            self._tell_wait(look, (*below, layer), namespaces)
+            first = (below + own)[0]
+            event = last_event(look.recording, namespaces)
+            ground.tell(Progress(Stage.WAIT, layer.name, first.contract.id, first.result.message, event))
             await ground.sleep(_PAUSES_S[looks] if looks < len(_PAUSES_S) else 1.0)
             looks += 1
-
-    def _tell_wait(self, look: Look, layers: tuple[Layer, ...], namespaces: frozenset[str]) -> None:
-        first = broken(look.evaluation, layers)[0]
-        event = last_event(look.recording, namespaces)
-        self._ground.tell(
-            Progress(Stage.WAIT, layers[-1].name, first.contract.id, first.result.message, event)
-        )
 
     def _ended(self, end: End, place: int, look: Look) -> Ascent:
         ground = self._ground
@@ -184,7 +186,6 @@ class _Climb:
 
 
 _ENDS = {
-    Verdict.CLOSED: End.CLOSED,
     Verdict.TERMINAL: End.TERMINAL,
     Verdict.STALLED: End.STALLED,
     Verdict.TIMED_OUT: End.TIMED_OUT,

@@ -1,10 +1,10 @@
 """The installer: the only module in the repository that changes a cluster.
 
-Helm releases go through pyhelm3's `Command`, which runs the `helm` program; namespaces, volume claims and the
-lease go straight to the API server. Nothing here decides when to act: `climb` does, on what the contracts say.
+Helm releases go through pyhelm3's `Command`, which runs the `helm` program; namespaces, volume claims and
+the lease go straight to the API server. When to act is decided by `climb`, on what the contracts say.
 
-pyhelm3's `Client` is not used: it starts `helm` in its constructor, merges lists of values instead of replacing
-them, and its `ensure_release` uninstalls a pending release without a word.
+pyhelm3's `Client` is not used: it starts `helm` in its constructor, merges lists of values instead of
+replacing them, and its `ensure_release` uninstalls a pending release without a word.
 """
 
 import asyncio
@@ -124,8 +124,8 @@ class Installer:
     async def recover(self, release: Release, revision: Revision) -> str:
         """Bring a pending release to where it can be upgraded; what was done, in words.
 
-        An install that never ended has nothing to go back to and is removed; an upgrade or a rollback goes back
-        to the last revision that was deployed.
+        An install that never ended has nothing to go back to and is removed; an upgrade or a rollback goes
+        back to the last revision that was deployed.
         """
         history = () if revision.status == "pending-install" else await self._history(release, 256)
         good = [each for each in history if each.status in ("deployed", "superseded")]
@@ -180,9 +180,8 @@ class Installer:
     async def _run(self, where: tuple[str, str], argv: list[Any], stdin: bytes | None = None) -> bytes:
         import pyhelm3  # noqa: PLC0415, TID251 - Helm is driven here alone; 0.3 s that a diagnosis must not pay
 
-        logging.getLogger(
-            "pyhelm3"
-        ).propagate = False  # it logs failures with the kubeconfig's path; `said` says more
+        # it would log each failure with the kubeconfig's path; the error says it better
+        logging.getLogger("pyhelm3.command").disabled = True
         command = pyhelm3.Command(
             executable=str(self._helm), kubeconfig=self._kubeconfig, kubecontext=self._context
         )
@@ -253,15 +252,14 @@ class Installer:
             headers["Content-Type"] = "application/json"
             body = json.dumps(document).encode()
         try:
-            with self._origin.connection(_WRITE_DEADLINE_S) as (connection, reused):
-                if reused:
-                    connection.close()  # an idle connection may be dead, and a write is not to be sent twice
+            with self._origin.connection(_WRITE_DEADLINE_S) as (connection, _reused):
+                connection.close()  # a fresh one each time: an idle one may be dead, and a write is sent once
                 target = urlsplit(self._origin.url).path.rstrip("/") + path
                 connection.request(verb, target, body=body, headers=headers)
                 response = connection.getresponse()
-                answer = Answer(
-                    response.status, _json(response.read()), _server_time(response.getheader("Date"))
-                )
+                at = _server_time(response.getheader("Date"))
+                answer = Answer(response.status, _json(response.read()), at)
+                connection.close()
         except (OSError, http.client.HTTPException) as error:
             raise TargetUnreachableError(
                 f"{self._origin.url} does not answer: {str(error) or type(error).__name__}",

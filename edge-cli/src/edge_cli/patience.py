@@ -1,7 +1,7 @@
 """How long to wait for a layer's contracts: until they hold, cannot come to hold, or the time is up. Pure.
 
 A contract that does not hold yet is what a roll-out looks like. Waiting ends early on what waiting does not
-mend: a reason that its contract calls terminal, seen twice in a row, or a state in which nothing moves any more.
+mend: a reason that its contract calls terminal, seen twice in a row, or a state in which nothing moves.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,6 @@ class Verdict(Enum):
     HOLDS = auto()
     WAIT = auto()
     REAPPLY = auto()
-    CLOSED = auto()
     TERMINAL = auto()
     STALLED = auto()
     TIMED_OUT = auto()
