@@ -1,8 +1,8 @@
 """The outcome of every contract, from the same reads and the same judges as `edge diagnose`."""
 
-from edge_llm_tests import Outcome, evaluate, load_layers
+from edge_llm_tests import Layer, Outcome, evaluate
 from edge_llm_tests.evaluate import Evaluation
-from edge_llm_tests.profile import load_profile
+from edge_llm_tests.profile import Profile
 from edge_llm_tests.readers import ClusterReader, Target, collect, live_target
 from prometheus_client.core import Metric
 
@@ -13,15 +13,12 @@ from llm_observability_stack.exporter.source import Source
 __all__ = ["contracts_source", "outcome_families"]
 
 
-def contracts_source(settings: Settings) -> Source:
+def contracts_source(settings: Settings, layers: tuple[Layer, ...], profile: Profile) -> Source:
     """The source `contracts`; checked in the background, since it asks the whole box.
 
     Raises:
-        ProfileError: The profile is unknown or wrong.
         UsageError: The cluster cannot be read.
     """
-    layers = load_layers()
-    profile = load_profile(settings.profile, layers)
     _target(settings)  # refuse what can never be read now, not at each check
 
     def check() -> tuple[Metric, ...]:
@@ -45,7 +42,7 @@ def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:
             "edge_contract_outcome",
             [
                 (
-                    (each.contract.id, each.rung, each.layer.name, each.layer.owner, outcome.value),
+                    (each.contract.id, each.rung, _place(each.layer), each.layer.owner, outcome.value),
                     float(each.outcome is outcome),
                 )
                 for each in findings
@@ -65,3 +62,8 @@ def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:
             ],
         ),
     )
+
+
+def _place(layer: Layer) -> str:
+    """The layer's number, as in a verdict; its name where it has none."""
+    return layer.name if layer.number is None else str(layer.number)

@@ -1,9 +1,11 @@
 """The sources that the settings ask for."""
 
-from edge_llm_tests.errors import UsageError
+from edge_llm_tests import load_layers
+from edge_llm_tests.profile import load_profile
 
 from llm_observability_stack.exporter.contracts_source import contracts_source
 from llm_observability_stack.exporter.ollama_source import ollama_source
+from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.exporter.settings import Settings
 from llm_observability_stack.exporter.source import Source
 
@@ -11,24 +13,17 @@ __all__ = ["sources"]
 
 
 def sources(settings: Settings) -> tuple[Source, ...]:
-    """The sources to run.
+    """The sources to run; what can never be read is refused now, not at each scrape.
 
     Raises:
-        UsageError: There is nothing to ask, or the cluster cannot be read.
+        UsageError: The cluster cannot be read, or no layer is installed.
         ProfileError: The profile is unknown or wrong.
     """
-    found: list[Source] = []
-    if "ollama" in settings.services:
-        found.append(
-            ollama_source(
-                settings.services["ollama"],
-                settings.ollama_deadline_s,
-                settings.interval_s,
-                settings.max_models,
-            )
-        )
+    layers = load_layers()
+    profile = load_profile(settings.profile, layers)
+    found = [profile_source(profile.specs["serving"])]
+    if url := settings.services.get("ollama"):
+        found.append(ollama_source(url, settings.ollama_deadline_s, settings.interval_s, settings.max_models))
     if settings.in_cluster or settings.kubeconfig:
-        found.append(contracts_source(settings))
-    if not found:
-        raise UsageError("there is nothing to ask", "give --ollama-url, --in-cluster, --kubeconfig or --gpu")
+        found.append(contracts_source(settings, layers, profile))
     return tuple(found)
