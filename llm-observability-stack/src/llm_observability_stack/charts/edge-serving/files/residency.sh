@@ -22,7 +22,7 @@ once() { # once KEY TEXT: says it, unless it was the last thing said of that
 }
 
 keep() { # keep NAME: loads it where it is not loaded and its time has come
-  local name=$1 started
+  local name=$1 started wait
   ((SECONDS >= ${not_before[$name]:-0})) || return 0
   started=$SECONDS
   call GET /api/tags || return 0
@@ -30,15 +30,17 @@ keep() { # keep NAME: loads it where it is not loaded and its time has come
     once "$name" "$name is promised to be loaded and is missing: provisioning brings it, this does not"
     return 0
   fi
-  pause[$name]=$((${pause[$name]:-0} == 0 ? period_seconds : 2 * ${pause[$name]}))
-  ((pause[$name] <= pause_most_seconds)) || pause[$name]=$pause_most_seconds
+  wait=$((2 * ${pause[$name]:-0}))
+  ((wait > 0)) || wait=$period_seconds
+  ((wait <= pause_most_seconds)) || wait=$pause_most_seconds
+  pause[$name]=$wait
   if load "$name"; then
     say "$name: loaded in $((SECONDS - started)) s"
     told[$name]='' since[$name]=$SECONDS
   else
     once "$name" "$name: cannot be loaded: $error"
   fi
-  not_before[$name]=$((SECONDS + pause[$name]))
+  not_before[$name]=$((SECONDS + wait))
 }
 
 listed=''
@@ -51,7 +53,8 @@ while :; do
       [[ $wanted == resident ]] || continue
       body=$loaded
       if entry "$name"; then
-        ((SECONDS - ${since[$name]:=$SECONDS} < settled_seconds)) || pause[$name]=0
+        [[ -n ${since[$name]-} ]] || since[$name]=$SECONDS
+        ((SECONDS - ${since[$name]} < settled_seconds)) || pause[$name]=0
       else
         unset "since[$name]"
         keep "$name"

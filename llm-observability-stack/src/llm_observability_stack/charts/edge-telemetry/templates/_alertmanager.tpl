@@ -18,7 +18,7 @@ global:
   {{- end }}
 {{ end -}}
 route:
-  receiver: {{ ternary "default" "null" (or $receivers.default.webhookUrl $receivers.default.mailTo | not | not) | quote }}
+  receiver: {{ ternary "default" "null" (ne (print $receivers.default.webhookUrl $receivers.default.mailTo) "") | quote }}
   group_by: [alertname, node, rung]
   group_wait: {{ $alertmanager.groupWait }}
   group_interval: {{ $alertmanager.groupInterval }}
@@ -33,9 +33,9 @@ route:
 receivers:
   - name: "null"
   - name: default
-    {{- include "edge-telemetry.receiver" $receivers.default | nindent 4 }}
+    {{- with include "edge-telemetry.receiver" $receivers.default }}{{ . | nindent 4 }}{{ end }}
   - name: critical
-    {{- include "edge-telemetry.receiver" $receivers.critical | nindent 4 }}
+    {{- with include "edge-telemetry.receiver" $receivers.critical }}{{ . | nindent 4 }}{{ end }}
 inhibit_rules:
   # A dead node hides what ran on it; it says nothing of other nodes.
   - source_matchers: ['alertname="NodeDown"']
@@ -59,7 +59,7 @@ inhibit_rules:
 {{- end -}}
 
 {{- define "edge-telemetry.receiver" -}}
-{{- with .webhookUrl }}
+{{- with .webhookUrl -}}
 webhook_configs:
   - {url: {{ . | quote }}, send_resolved: true}
 {{- end }}

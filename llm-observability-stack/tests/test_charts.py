@@ -1,0 +1,505 @@
+"""The charts of Layers 2 and 3 as the real helm renders them, for each profile."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PACKAGE = "llm_observability_stack"
+NAMESPACE = "llm-observability"
+CHARTS = {"serving": "edge-serving", "telemetry": "edge-telemetry"}
+PROFILES = ("rtx-4090", "a100", "dual-4090", "gb10", "geforce-940m", "cpu", "sandbox")
+CARDS = {"rtx-4090": 1, "a100": 1, "dual-4090": 2, "gb10": 1, "geforce-940m": 1, "cpu": 0, "sandbox": 1}
+# DCGM looks into the kubelet's socket and profiles the card; everything else is nobody in particular.
+ROOT = {"dcgm-exporter"}
+WITH_TOKEN = {"edge-exporter"}
+
+Document = dict[str, Any]
+
+
+@cache
+def helm() -> str:
+    """The helm on PATH, else the one that the sandbox's build made."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    built = sorted((home / "edge" / "sandbox").glob("helm-*/helm"), key=lambda each: each.stat().st_mtime)
+    found = shutil.which("helm") or (str(built[-1]) if built else None)
+    if found is None:
+        pytest.fail(
+            "no helm: put Helm 4 on PATH, or build it with `python -m k3s_nvidia_edge.sandbox.build helm`",
+            pytrace=False,
+        )
+    return found
+
+
+@cache
+def chart(release: str) -> Path:
+    with as_file(files(PACKAGE) / "charts" / CHARTS[release]) as folder:
+        return folder
+
+
+@cache
+def profile(name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = yaml.safe_load(
+        (files(PACKAGE) / "profiles" / f"{name}.yaml").read_text("utf-8")
+    )
+    return found
+
+
+def run_helm(
+    release: str, values: Mapping[str, Any], folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            helm(),
+            "template",
+            release,
+            folder or chart(release),
+            "--namespace",
+            NAMESPACE,
+            "--kube-version",
+            "1.35.4",
+            "--values",
+            "-",
+        ],
+        input=json.dumps(values),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@cache
+def rendered(release: str, values_json: str) -> tuple[Document, ...]:
+    done = run_helm(release, json.loads(values_json))
+    assert done.returncode == 0, done.stderr
+    return tuple(each for each in yaml.safe_load_all(done.stdout) if each)
+
+
+def render(release: str, values: Mapping[str, Any]) -> tuple[Document, ...]:
+    return rendered(release, json.dumps(values))
+
+
+def of_profile(release: str, name: str) -> tuple[Document, ...]:
+    return render(release, profile(name)["values"][release])
+
+
+def one(documents: tuple[Document, ...], kind: str, name: str) -> Document:
+    found = [each for each in documents if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    assert len(found) == 1, f"{len(found)} x {kind} {name}"
+    return found[0]
+
+
+def pod_of(document: Document) -> Mapping[str, Any]:
+    spec: Mapping[str, Any] = document["spec"]["template"]["spec"]
+    return spec
+
+
+def env_of(container: Mapping[str, Any]) -> Mapping[str, str]:
+    return {each["name"]: each["value"] for each in container["env"]}
+
+
+def workloads(documents: tuple[Document, ...]) -> Iterator[Document]:
+    return (each for each in documents if each["kind"] in {"Deployment", "DaemonSet", "StatefulSet", "Job"})
+
+
+def schemas(node: object, path: str = "$") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every schema of an object in it, with its path."""
+    if isinstance(node, dict):
+        if node.get("type") == "object":
+            yield path, node
+        for key, inner in node.items():
+            yield from schemas(inner, f"{path}.{key}")
+    elif isinstance(node, list):
+        for index, inner in enumerate(node):
+            yield from schemas(inner, f"{path}[{index}]")
+
+
+all_releases = pytest.mark.parametrize("release", CHARTS)
+all_profiles = pytest.mark.parametrize("name", PROFILES)
+
+
+@all_releases
+def test_the_schema_is_closed(release: str) -> None:
+    for path, schema in schemas(json.loads((chart(release) / "values.schema.json").read_text("utf-8"))):
+        mapping = isinstance(schema.get("additionalProperties"), dict) or schema.get("maxProperties") == 0
+        assert schema.get("additionalProperties") is False or mapping, path
+
+
+MODEL = {"name": "own:1", "pull": {}}
+
+
+@pytest.mark.parametrize(
+    ("release", "values", "named"),
+    [
+        ("serving", {"ollama": {"settings": {"keepAlvie": "5m"}}}, "keepAlvie"),
+        ("serving", {"ollama": {"image": {"tag": "latest"}}}, "/ollama/image/tag"),
+        ("serving", {"ollama": {"env": {"OLLAMA_CONTEXT_LENGHT": "8192"}}}, "OLLAMA_CONTEXT_LENGHT"),
+        ("serving", {"ollama": {"env": {"OLLAMA_DEBUG_LOG_REQUESTS": "1"}}}, "OLLAMA_DEBUG_LOG_REQUESTS"),
+        ("serving", {"ollama": {"gpu": {"count": -1}}}, "/ollama/gpu/count"),
+        ("serving", {"ollama": {"resources": {"limits": {"memory": None}}}}, "memory"),
+        ("serving", {"models": [{"name": "qwen2.5", "pull": {}}]}, "/models/0/name"),
+        ("serving", {"models": [{"name": "own:1"}]}, "/models/0"),
+        ("serving", {"models": [{**MODEL, "file": {"path": "/models/own.gguf"}}]}, "/models/0"),
+        ("serving", {"models": [{**MODEL, "parameters": {"num_ctz": 1}}]}, "num_ctz"),
+        ("serving", {"models": [{**MODEL, "parameters": {"num_ctx": 1}}]}, "name that one in pull.from"),
+        ("serving", {"models": [MODEL, MODEL]}, "own:1 is listed twice"),
+        ("telemetry", {"prometheus": {"retentoin": {}}}, "retentoin"),
+        ("telemetry", {"prometheus": {"retention": {"days": -1}}}, "/prometheus/retention/days"),
+        (
+            "telemetry",
+            {"prometheus": {"retention": {"sizePercent": 95}}},
+            "/prometheus/retention/sizePercent",
+        ),
+        ("telemetry", {"prometheus": {"storage": {"size": "200Mi"}}}, "200Mi is too small"),
+        ("telemetry", {"prometheus": {"storage": {"size": "20"}}}, "/prometheus/storage/size"),
+        ("telemetry", {"scrape": {"intervalSeconds": 5}}, "timeoutSeconds is above"),
+        ("telemetry", {"mode": "both"}, "/mode"),
+        ("telemetry", {"exporter": {"gpu": True}}, "exporter.runtimeClassName"),
+        ("telemetry", {"alertmanager": {"receivers": {"default": {"mailTo": "a@b.c"}}}}, "smarthost"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(release: str, values: Mapping[str, Any], named: str) -> None:
+    done = run_helm(release, values)
+    assert done.returncode != 0, "helm took values that it had to refuse"
+    assert named in done.stderr
+
+
+@all_releases
+@all_profiles
+def test_every_container_is_hardened(release: str, name: str) -> None:
+    for document in workloads(of_profile(release, name)):
+        what = document["metadata"]["name"]
+        pod = pod_of(document)
+        context = pod["securityContext"]
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}, what
+        assert (context.get("runAsNonRoot") is True) != (what in ROOT), what
+        assert pod["automountServiceAccountToken"] is (what in WITH_TOKEN), what
+        assert pod["enableServiceLinks"] is False, what
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys(), what
+        assert what in ROOT or not [each for each in pod["volumes"] if "hostPath" in each], what
+        for container in pod["containers"]:
+            security = container["securityContext"]
+            assert security["privileged"] is False
+            assert security["readOnlyRootFilesystem"] is True
+            assert security["allowPrivilegeEscalation"] is (what in ROOT)
+            assert security["capabilities"]["drop"] == ["ALL"]
+            assert (security["capabilities"].keys() == {"drop"}) != (what in ROOT)
+            assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+            assert container["resources"]["limits"]["memory"]
+
+
+@all_releases
+@all_profiles
+def test_no_image_is_left_to_chance(release: str, name: str) -> None:
+    for document in workloads(of_profile(release, name)):
+        for container in pod_of(document)["containers"]:
+            repository, _, tag = container["image"].partition("@")[0].rpartition(":")
+            assert re.fullmatch(r"[a-z0-9.-]+(/[a-z0-9._-]+)+", repository)
+            assert tag != "latest"
+            local = repository.startswith("localhost/edge/")
+            assert local or name != "sandbox", "the sandbox has no network to pull from"
+            assert container["imagePullPolicy"] == ("Never" if name == "sandbox" else "IfNotPresent")
+
+
+@all_releases
+@all_profiles
+def test_every_object_says_whose_it_is(release: str, name: str) -> None:
+    for document in of_profile(release, name):
+        templates = [document["spec"]["template"]] if "template" in document.get("spec", {}) else []
+        for labelled in (document, *templates):
+            labels = labelled["metadata"]["labels"]
+            assert labels["app.kubernetes.io/part-of"] == "edge"
+            assert labels["app.kubernetes.io/instance"] == release
+            assert labels["app.kubernetes.io/name"]
+            assert labels["edge.internal/owner"] == "llm-observability-stack"
+            assert labels["edge.internal/layer"] == release
+        assert document["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+        assert document["kind"] != "Secret"
+        clustered = document["kind"] == "ClusterRoleBinding"
+        assert document["metadata"].get("namespace") == (None if clustered else NAMESPACE)
+
+
+@all_releases
+@all_profiles
+def test_every_pod_has_a_policy_of_its_own_for_both_directions(release: str, name: str) -> None:
+    documents = of_profile(release, name)
+    policies = [each["spec"] for each in documents if each["kind"] == "NetworkPolicy"]
+    for document in workloads(documents):
+        labels = document["spec"]["template"]["metadata"]["labels"]
+        own = [
+            each
+            for each in policies
+            if each["podSelector"].get("matchLabels", {"": ""}).items() <= labels.items()
+        ]
+        assert len(own) == 1, document["metadata"]["name"]
+        assert own[0]["policyTypes"] == ["Ingress", "Egress"]
+
+
+@all_releases
+@all_profiles
+def test_volumes_outlive_their_release(release: str, name: str) -> None:
+    claims = [each for each in of_profile(release, name) if each["kind"] == "PersistentVolumeClaim"]
+    assert claims
+    assert all(each["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep" for each in claims)
+
+
+@all_releases
+def test_the_notes_end_with_the_question_to_ask(release: str) -> None:
+    assert (chart(release) / "templates" / "NOTES.txt").read_text("utf-8").rstrip().endswith("edge diagnose")
+
+
+# Layer 2
+
+
+@all_profiles
+def test_ollama_asks_for_the_cards_that_the_profile_promises(name: str) -> None:
+    deployment = one(of_profile("serving", name), "Deployment", "ollama")
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+    pod = pod_of(deployment)
+    limits = pod["containers"][0]["resources"]["limits"]
+    assert limits.get("nvidia.com/gpu", 0) == CARDS[name]
+    assert pod.get("runtimeClassName") == ("nvidia" if CARDS[name] else None)
+    env = env_of(pod["containers"][0])
+    assert env["OLLAMA_NO_CLOUD"] == "1"
+    assert env.get("NVIDIA_VISIBLE_DEVICES") == (None if CARDS[name] else "void")
+    assert env["HOME"] == "/var/lib/ollama" == pod["containers"][0]["volumeMounts"][0]["mountPath"]
+
+
+@all_profiles
+def test_only_ollama_itself_sees_the_card(name: str) -> None:
+    for document in workloads(of_profile("serving", name)):
+        for container in pod_of(document)["containers"]:
+            if container["name"] not in {"ollama", "open-webui"}:
+                assert env_of(container)["NVIDIA_VISIBLE_DEVICES"] == "void"
+                assert "nvidia.com/gpu" not in container["resources"]["limits"]
+
+
+@all_profiles
+def test_residency_is_kept_where_it_is_promised(name: str) -> None:
+    values = profile(name)["values"]["serving"]
+    promised = [each["name"] for each in values["models"] if each.get("resident")]
+    containers = pod_of(one(of_profile("serving", name), "Deployment", "ollama"))["containers"]
+    assert [each["name"] for each in containers] == (["ollama", "residency"] if promised else ["ollama"])
+    assert not promised or env_of(containers[0])["OLLAMA_KEEP_ALIVE"] == "-1"
+
+
+@all_profiles
+def test_the_plan_names_every_model(name: str) -> None:
+    models = profile(name)["values"]["serving"]["models"]
+    documents = of_profile("serving", name)
+    job = one(documents, "Job", "ollama-models-1")
+    plan = one(documents, "ConfigMap", "ollama-models-1")["data"]["plan"]
+    lines = [each.split("\t") for each in plan.splitlines()]
+    assert [each[0] for each in lines] == [each["name"] for each in models]
+    assert all(len(each) == 6 and "" not in each for each in lines)
+    assert job["spec"]["template"]["spec"]["restartPolicy"] == "Never"
+    assert env_of(pod_of(job)["containers"][0])["MODELS"].split() == [each["name"] for each in models]
+
+
+@all_profiles
+def test_what_the_contracts_expect_is_what_helm_is_given(name: str) -> None:
+    spec, values = profile(name)["spec"]["serving"], profile(name)["values"]["serving"]
+    promised = {
+        (tagged(each["name"]), each.get("digest", ""), each.get("resident", False)) for each in spec["models"]
+    }
+    given = {
+        # a model that is made on the box has a digest of its own; the one promised is of what it is made from
+        (each["name"], "" if "parameters" in each else each["pull"]["digest"], each.get("resident", False))
+        for each in values["models"]
+    }
+    assert promised == given
+    assert spec.get("gpu", {}).get("count", 0) <= values["ollama"]["gpu"]["count"]
+    assert spec.get("web_ui", False) == values.get("openWebui", {}).get("enabled", False)
+
+
+def tagged(name: str) -> str:
+    return name if ":" in name else f"{name}:latest"
+
+
+def test_a_new_revision_makes_a_new_job() -> None:
+    values = {"models": [MODEL]}
+    done = subprocess.run(
+        [helm(), "template", "serving", chart("serving"), "--is-upgrade", "--values", "-"],
+        input=json.dumps(values),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "{{ .Release.Revision }}" in (chart("serving") / "templates" / "models.yaml").read_text("utf-8")
+    assert "name: ollama-models-1\n" in done.stdout
+
+
+def test_ollama_reaches_the_registry_only_while_a_model_comes_from_there() -> None:
+    pulling = one(render("serving", {"models": [MODEL]}), "NetworkPolicy", "ollama")["spec"]
+    offline = one(of_profile("serving", "sandbox"), "NetworkPolicy", "ollama")["spec"]
+    assert [each["ports"] for each in pulling["egress"]][-1] == [{"port": 443, "protocol": "TCP"}]
+    assert offline["egress"] == []
+
+
+def test_the_namespace_denies_what_nothing_allows() -> None:
+    policy = one(of_profile("serving", "sandbox"), "NetworkPolicy", "default-deny")["spec"]
+    assert policy == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_open_webui_reaches_ollama_by_name_and_nothing_else() -> None:
+    documents = of_profile("serving", "rtx-4090")
+    env = env_of(pod_of(one(documents, "Deployment", "open-webui"))["containers"][0])
+    assert env["OLLAMA_BASE_URL"] == "http://ollama.llm-observability:11434"
+    assert (env["OFFLINE_MODE"], env["HF_HUB_OFFLINE"], env["ENABLE_OPENAI_API"]) == ("true", "1", "false")
+    assert env["RAG_EMBEDDING_MODEL"] in {
+        each["name"] for each in profile("rtx-4090")["values"]["serving"]["models"]
+    }
+    egress = one(documents, "NetworkPolicy", "open-webui")["spec"]["egress"]
+    assert [port["port"] for rule in egress for port in rule["ports"]] == [53, 53, 11434]
+    assert not [each for each in of_profile("serving", "sandbox") if each["metadata"]["name"] == "open-webui"]
+
+
+def test_a_change_of_models_does_not_restart_ollama() -> None:
+    models = [{**MODEL, "resident": True}]
+    before = one(render("serving", {"models": models}), "Deployment", "ollama")
+    after = one(
+        render("serving", {"models": [*models, {"name": "more:1", "pull": {}}]}), "Deployment", "ollama"
+    )
+    assert before == after
+
+
+# Layer 3
+
+
+def config_of(values: Mapping[str, Any], of: str) -> Document:
+    data = one(render("telemetry", values), "ConfigMap", f"{of}-config")["data"]
+    config: Document = yaml.safe_load(data[f"{of}.yml"])
+    return config
+
+
+@all_profiles
+def test_prometheus_keeps_a_year_and_a_fifth_of_its_volume_free(name: str) -> None:
+    values = profile(name)["values"]["telemetry"]
+    retention = config_of(values, "prometheus")["storage"]["tsdb"]["retention"]
+    size = values["prometheus"]["storage"]["size"]
+    volume_mib = int(size[:-2]) * {"Mi": 1, "Gi": 1024}[size[-2:]]
+    assert retention == {"time": "365d", "size": f"{volume_mib * 80 // 100}MB"}
+
+
+@all_profiles
+def test_the_promised_targets_are_scraped(name: str) -> None:
+    jobs = {
+        each["job_name"]
+        for each in config_of(profile(name)["values"]["telemetry"], "prometheus")["scrape_configs"]
+    }
+    promised = profile(name)["spec"]["telemetry"]
+    assert {*promised.get("targets", ()), "alertmanager"} <= jobs
+    assert ("dcgm-exporter" in jobs) is bool(promised.get("gpu_exporter"))
+
+
+@all_profiles
+def test_the_exporter_judges_by_the_profile_that_it_is_installed_with(name: str) -> None:
+    container = pod_of(one(of_profile("telemetry", name), "Deployment", "edge-exporter"))["containers"][0]
+    args = container["args"]
+    assert args[:5] == ["--in-cluster", "--profile", name, "--ollama-url", "http://ollama:11434"]
+    assert {"http://prometheus:9090", "http://alertmanager:9093"} <= set(args)
+    assert ("--gpu" in args) is (name == "geforce-940m")
+    assert [each["containerPort"] for each in container["ports"]] == [9835, 9836]
+
+
+def test_a_profile_of_the_users_own_is_mounted() -> None:
+    documents = render("telemetry", {"exporter": {"profileDocument": "extends: cpu\n"}})
+    assert one(documents, "ConfigMap", "edge-exporter-profile")["data"] == {"profile.yaml": "extends: cpu\n"}
+    pod = pod_of(one(documents, "Deployment", "edge-exporter"))
+    assert "/etc/edge/profile.yaml" in pod["containers"][0]["args"]
+
+
+def test_the_exporter_reads_with_the_contracts_own_role() -> None:
+    binding = one(of_profile("telemetry", "sandbox"), "ClusterRoleBinding", "edge-exporter-contract-reader")
+    assert binding["roleRef"]["name"] == "edge-contract-reader"
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": "edge-exporter", "namespace": NAMESPACE}
+    ]
+
+
+def test_nobody_is_woken_until_a_receiver_is_filled_in() -> None:
+    config = config_of({}, "alertmanager")
+    assert config["route"]["receiver"] == "null"
+    assert all(each.keys() == {"name"} for each in config["receivers"])
+
+
+def test_receivers_that_are_filled_in() -> None:
+    alertmanager = {
+        "receivers": {
+            "default": {"mailTo": "box@example.org"},
+            "critical": {"webhookUrl": "http://hook:8080/x"},
+        },
+        "smtp": {
+            "smarthost": "mail:587",
+            "from": "edge@example.org",
+            "username": "edge",
+            "passwordSecret": {"name": "smtp"},
+        },
+    }
+    config = config_of({"alertmanager": alertmanager}, "alertmanager")
+    assert config["route"]["receiver"] == "default"
+    receivers = {each["name"]: each for each in config["receivers"]}
+    assert receivers["default"]["email_configs"] == [{"to": "box@example.org", "send_resolved": True}]
+    assert receivers["critical"]["webhook_configs"] == [{"url": "http://hook:8080/x", "send_resolved": True}]
+    assert config["global"]["smtp_auth_password_file"] == "/etc/alertmanager/smtp/password"  # noqa: S105 - a path
+    pod = pod_of(one(render("telemetry", {"alertmanager": alertmanager}), "Deployment", "alertmanager"))
+    assert {"name": "smtp", "secret": {"secretName": "smtp"}} in pod["volumes"]
+
+
+def test_alertmanager_reaches_out_only_where_somebody_is_told() -> None:
+    quiet = one(render("telemetry", {}), "NetworkPolicy", "alertmanager")["spec"]
+    told = {"alertmanager": {"receivers": {"critical": {"webhookUrl": "http://hook:8080/x"}}}}
+    assert quiet["egress"] == []
+    assert one(render("telemetry", told), "NetworkPolicy", "alertmanager")["spec"]["egress"]
+
+
+@pytest.fixture
+def with_files(tmp_path: Path) -> Path:
+    """The telemetry chart with rules and a dashboard of the test's own."""
+    folder = tmp_path / "edge-telemetry"
+    shutil.copytree(chart("telemetry"), folder)
+    for name in ("rules", "dashboards"):
+        shutil.rmtree(folder / "files" / name, ignore_errors=True)
+        (folder / "files" / name).mkdir(parents=True)
+    alert = {"alert": "Down", "expr": "up == 0", "annotations": {"summary": "{{ $labels.job }} is down"}}
+    (folder / "files" / "rules" / "edge-llm.yml").write_text(
+        yaml.safe_dump({"groups": [{"name": "edge-llm", "rules": [alert]}]})
+    )
+    (folder / "files" / "rules" / "edge-llm.test.yml").write_text("tests: []\n")
+    (folder / "files" / "dashboards" / "box.json").write_text('{"title": "{{ box }}"}')
+    return folder
+
+
+def test_standalone_takes_the_rules_as_files_and_leaves_their_tests_out(with_files: Path) -> None:
+    done = run_helm("telemetry", {}, with_files)
+    documents = tuple(yaml.safe_load_all(done.stdout))
+    rules = one(tuple(each for each in documents if each), "ConfigMap", "prometheus-rules")["data"]
+    assert rules.keys() == {"edge-llm.yml"}
+    assert yaml.safe_load(rules["edge-llm.yml"])["groups"][0]["rules"][0]["alert"] == "Down"
+
+
+def test_operator_mode_gives_the_same_to_the_operator_and_runs_no_prometheus(with_files: Path) -> None:
+    done = run_helm("telemetry", {"mode": "operator", "operator": {"labels": {"release": "kps"}}}, with_files)
+    assert done.returncode == 0, done.stderr
+    documents = tuple(each for each in yaml.safe_load_all(done.stdout) if each)
+    assert {each["metadata"]["name"] for each in workloads(documents)} == {"edge-exporter"}
+    monitor = one(documents, "ServiceMonitor", "edge-exporter")
+    service = one(documents, "Service", "edge-exporter")
+    assert monitor["metadata"]["labels"]["release"] == "kps"
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert [each["port"] for each in monitor["spec"]["endpoints"]] == ["metrics"]
+    rules = one(documents, "PrometheusRule", "edge-llm")
+    assert rules["spec"]["groups"][0]["rules"][0]["annotations"] == {"summary": "{{ $labels.job }} is down"}
+    dashboard = one(documents, "ConfigMap", "edge-dashboard-box")
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(dashboard["data"]["box.json"]) == {"title": "{{ box }}"}
