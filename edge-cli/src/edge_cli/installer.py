@@ -220,14 +220,23 @@ class Installer:
         deleted = await asyncio.to_thread(self.send, "DELETE", path)
         return "" if deleted.ok else deleted.message
 
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that `edge up` made."""
+        listed = self.send("GET", "/api/v1/namespaces?labelSelector=app.kubernetes.io/managed-by=edge")
+        return tuple(str(item["metadata"]["name"]) for item in listed.body.get("items", []))
+
     def claims(self, namespace: str, releases: frozenset[str]) -> tuple[str, ...]:
-        """Names of the volume claims in the namespace that belong to these releases."""
+        """Names of the volume claims in the namespace that belong to these releases, or to a chart of ours."""
         listed = self.send("GET", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims")
+        found = [
+            (item["metadata"], item["metadata"].get("labels", {})) for item in listed.body.get("items", [])
+        ]
         return tuple(
-            str(item["metadata"]["name"])
-            for item in listed.body.get("items", [])
-            if item["metadata"].get("annotations", {}).get("meta.helm.sh/release-name") in releases
-            or item["metadata"].get("labels", {}).get("app.kubernetes.io/instance") in releases
+            str(metadata["name"])
+            for metadata, labels in found
+            if metadata.get("annotations", {}).get("meta.helm.sh/release-name") in releases
+            or labels.get("app.kubernetes.io/instance") in releases
+            or labels.get("app.kubernetes.io/part-of") == "edge"
         )
 
     def delete_claim(self, namespace: str, name: str) -> None:

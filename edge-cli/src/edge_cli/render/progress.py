@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from edge_cli.progress import OnProgress, Progress, Stage
+from edge_cli.terminal import paint
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["showing"]
+__all__ = ["error_console", "showing"]
 
 _REFRESH_PER_S = 8
 _REPEAT_S = 15.0  # plain lines: a wait that does not change says so this often
@@ -24,6 +25,15 @@ _MARKS = {
     Stage.LOOK: ("▸", "cyan"),
     Stage.UNCHANGED: ("▸", "cyan"),
 }
+
+
+def error_console() -> "Console":
+    """Standard error, coloured as the user wants it."""
+    import sys  # noqa: PLC0415 - with rich, used here alone
+
+    from rich.console import Console  # noqa: PLC0415 - 40 ms that only commands with progress pay
+
+    return Console(stderr=True, no_color=not paint(sys.stderr).color)
 
 
 @contextmanager

@@ -1,0 +1,97 @@
+"""`edge up`: the platform, installed layer by layer; a layer starts only when the contracts below it hold."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from edge_cli.options import ContextOption, KubeconfigOption, OutputOption, ProfileOption
+
+if TYPE_CHECKING:
+    from edge_llm_tests.layer import Layer
+
+__all__ = ["up"]
+
+_DEFAULT_TIMEOUT = "10m"
+
+
+def up(
+    profile: ProfileOption = None,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox", help="On a disposable cluster, built and started here.")
+    ] = False,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="LAYER", help="Go no further than this layer.")
+    ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option("--timeout", metavar="TIME", help="How long the contracts of a layer may take [10m]."),
+    ] = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    recover: Annotated[
+        bool, typer.Option("--recover", help="Heal releases whose last operation never ended.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    output: OutputOption = None,
+) -> None:
+    """Install the platform layer by layer, each behind its gate.
+
+    For each layer: the contracts of the layers below must hold, then Helm installs its releases, then its
+    own contracts are waited for. What is unchanged is left alone; an interrupted run is gone on with. Exit
+    code: 0 holds, 3 a contract failed or a gate is closed, 5 timed out, 6 unreachable, 7 not authorised.
+    """
+    from edge_llm_tests import load_layers  # noqa: PLC0415 - `edge up --help` needs none of it
+    from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - as above
+    from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - as above
+
+    from edge_cli.choice import chosen  # noqa: PLC0415 - as above
+    from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
+    from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
+    from edge_cli.installation import install  # noqa: PLC0415 - as above
+    from edge_cli.patience import Limits  # noqa: PLC0415 - as above
+    from edge_cli.render import Output  # noqa: PLC0415 - as above
+    from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
+    from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - as above
+    from edge_cli.sandbox import SANDBOX, agree_to_build  # noqa: PLC0415 - as above
+    from edge_cli.settings import environment_settings, load_settings  # noqa: PLC0415 - as above
+    from edge_cli.site import cluster_site, sandbox_site  # noqa: PLC0415 - as above
+    from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
+
+    settings = load_settings()
+    chosen_output = Output(chosen("--output", output or settings.output or "table", tuple(Output)))
+    limits = Limits(timeout_s=parse_duration(timeout or settings.timeout or _DEFAULT_TIMEOUT))
+    layers = load_layers()
+    climbed = _up_to(to, layers)
+    if sandbox and (kubeconfig or context):
+        raise UsageError("--sandbox brings its own kubeconfig", "leave --kubeconfig and --context out")
+    asked = profile or (SANDBOX if sandbox else environment_settings().profile)
+    if asked:
+        load_profile(asked, layers)  # a wrong name is said before half an hour of building
+    if sandbox:
+        agree_to_build(yes=yes)
+    rows = (SANDBOX,) * sandbox + tuple(layer.name for layer in climbed)
+    with showing(error_console(), rows) as tell:
+        if sandbox:
+            site = sandbox_site(tell)
+        else:
+            site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context)
+        name = asked or site.profile or settings.profile
+        if not name:
+            raise UsageError("no profile is given", "give --profile NAME (`edge profile list`)")
+        held_to = load_profile(name, layers)
+        ascent = install(site, climbed, held_to, limits, tell, recover=recover)
+    conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, sandbox=site.profile == SANDBOX)
+    sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
+    sys.stdout.flush()
+    raise typer.Exit(conclusion.exit_code)
+
+
+def _up_to(name: str | None, layers: "tuple[Layer, ...]") -> "tuple[Layer, ...]":
+    """The layers up to the one of that name; all of them for None."""
+    if name is None:
+        return layers
+    from edge_cli.choice import chosen  # noqa: PLC0415 - asked for by an option
+
+    names = tuple(layer.name for layer in layers)
+    return layers[: names.index(chosen("--to", name, names)) + 1]

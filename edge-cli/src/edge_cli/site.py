@@ -1,0 +1,66 @@
+"""A site: the cluster that is installed on, with what it takes to read it and to change it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from edge_llm_tests.errors import UsageError
+from edge_llm_tests.readers import Target, live_target
+from edge_llm_tests.readers.credentials import kubeconfig_path, load_kubeconfig
+from edge_llm_tests.readers.target import known_clusters
+
+from edge_cli.installer import Installer, find_helm
+from edge_cli.progress import OnProgress
+from edge_cli.sandbox import SANDBOX, built_helm, start_sandbox
+
+__all__ = ["Site", "cluster_site", "sandbox_site"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where to install.
+
+    Attributes:
+        target: How it is read.
+        installer: How it is changed.
+        kubeconfig: The user's way in.
+        profile: The profile that the cluster implies; empty where the user must say.
+    """
+
+    target: Target
+    installer: Installer
+    kubeconfig: Path
+    profile: str = ""
+
+
+def cluster_site(kubeconfig: str | None, context: str | None) -> Site:
+    """The cluster of a kubeconfig; without any, the sandbox if it runs.
+
+    Raises:
+        UsageError: There is no cluster to be found, or no helm.
+    """
+    path = _kubeconfig(kubeconfig)
+    target = live_target(str(path), context)
+    helm = find_helm(built_helm() if target.profile == SANDBOX else None)
+    _, origin = load_kubeconfig(path, context)
+    return Site(target, Installer(origin, helm, path, context), path, target.profile)
+
+
+def _kubeconfig(given: str | None) -> Path:
+    try:
+        return kubeconfig_path(given)
+    except UsageError:
+        running = known_clusters()
+        if len(running) != 1:
+            raise
+        return running[0].kubeconfig
+
+
+def sandbox_site(tell: OnProgress) -> Site:
+    """The sandbox: what is missing of it is built, its node is started or found running.
+
+    Raises:
+        SandboxCommandError: It cannot be built or started here.
+    """
+    kubeconfig, helm = start_sandbox(tell)
+    _, origin = load_kubeconfig(kubeconfig, None)
+    return Site(live_target(name=SANDBOX), Installer(origin, helm, kubeconfig), kubeconfig, SANDBOX)
