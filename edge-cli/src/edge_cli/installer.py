@@ -226,7 +226,7 @@ class Installer:
         return tuple(str(item["metadata"]["name"]) for item in listed.body.get("items", []))
 
     def claims(self, namespace: str, releases: frozenset[str]) -> tuple[str, ...]:
-        """Names of the volume claims in the namespace that belong to these releases, or to a chart of ours."""
+        """Names of the volume claims in the namespace that are of these releases, or of a chart of ours."""
         listed = self.send("GET", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims")
         found = [
             (item["metadata"], item["metadata"].get("labels", {})) for item in listed.body.get("items", [])

@@ -15,7 +15,7 @@ __all__ = ["up"]
 _DEFAULT_TIMEOUT = "10m"
 
 
-def up(
+def up(  # noqa: PLR0917 - typer passes options by name
     profile: ProfileOption = None,
     sandbox: Annotated[
         bool, typer.Option("--sandbox", help="On a disposable cluster, built and started here.")
