@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from edge_llm_tests.errors import UsageError
 
-__all__ = ["Settings", "config_path", "load_settings"]
+__all__ = ["Settings", "config_path", "environment_settings", "load_settings"]
 
 PREFIX = "EDGE_"
 _ELSEWHERE = frozenset(("EDGE_CONFIG", "EDGE_TRACEBACK"))  # names the file itself; is the boundary's
@@ -61,6 +61,15 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """
     values = {**_from_file(config_path(environ), required="EDGE_CONFIG" in environ), **_from_environ(environ)}
     return msgspec.convert(values, Settings)
+
+
+def environment_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings of the environment alone.
+
+    Raises:
+        UsageError: A variable is one letter off, or its value is not of its kind.
+    """
+    return msgspec.convert(_from_environ(environ), Settings)
 
 
 def _from_file(path: Path, *, required: bool) -> dict[str, str]:

@@ -7,10 +7,11 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TextIO
 
-__all__ = ["Color", "Paint", "choosing_color", "paint", "printable", "width", "wrapped"]
+__all__ = ["Color", "Page", "Paint", "choosing_color", "paint", "printable", "stdout_page", "wrapped"]
 
 _WIDTH_ELSEWHERE = 80  # columns where the output is no terminal
 _WIDTH_LIMIT = 110  # columns: longer lines of prose are hard to follow
@@ -62,6 +63,9 @@ class Paint:
         return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
 
 
+PLAIN = Paint(color=False)
+
+
 def paint(stream: TextIO | None = None) -> Paint:
     """The colours for `stream`, standard output unless given."""
     stream = stream or sys.stdout
@@ -69,12 +73,26 @@ def paint(stream: TextIO | None = None) -> Paint:
     return Paint(color=wants_color(stream), unicode=encoding.startswith("utf"))
 
 
-def width(stream: TextIO | None = None) -> int:
-    """Columns to fill."""
-    stream = stream or sys.stdout
-    if not stream.isatty():
-        return _WIDTH_ELSEWHERE
-    return min(shutil.get_terminal_size().columns, _WIDTH_LIMIT)
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What an output is shown on.
+
+    Attributes:
+        paint: Its colours.
+        columns: Columns to fill.
+        verbose: Whether what holds is shown as well.
+    """
+
+    paint: Paint = PLAIN
+    columns: int = _WIDTH_ELSEWHERE
+    verbose: bool = False
+
+
+def stdout_page(*, verbose: bool = False) -> Page:
+    """Standard output as a page."""
+    stream = sys.stdout
+    columns = min(shutil.get_terminal_size().columns, _WIDTH_LIMIT) if stream.isatty() else _WIDTH_ELSEWHERE
+    return Page(paint(stream), columns, verbose)
 
 
 def printable(text: str) -> str:

@@ -1,0 +1,105 @@
+"""`edge diagnose`: the one thing to fix first, its owner and its remedy."""
+
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from edge_llm_tests.errors import ExitCode, TargetUnreachableError, UnauthorisedError, UsageError
+
+from edge_cli.options import (
+    ContextOption,
+    FailOnOption,
+    FromOption,
+    KubeconfigOption,
+    OutputOption,
+    ProfileOption,
+    SandboxOption,
+    ServiceOption,
+    VerboseOption,
+    services,
+)
+
+__all__ = ["diagnose"]
+
+_FAIL_ON = ("contract", "advisory")
+
+
+def diagnose(
+    *,
+    from_file: FromOption = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Judge the recording that ships with edge.")] = False,
+    profile: ProfileOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    sandbox: SandboxOption = False,
+    output: OutputOption = None,
+    verbose: VerboseOption = False,
+    fail_on: FailOnOption = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Keep the recording that was judged.")
+    ] = None,
+    service: ServiceOption = None,
+) -> None:
+    """Name the one thing to fix, and who fixes it.
+
+    Reads the host and the cluster (GET only), judges every contract, and routes what does not hold to the
+    lowest layer that cannot satisfy its contract. Exit code: 0 holds, 3 a contract failed, 6 the target
+    cannot be reached, 7 it refuses the credentials.
+    """
+    from edge_cli.render import Output, render  # noqa: PLC0415 - `edge --help` needs none of it
+    from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
+    from edge_cli.subject import demo as demo_subject  # noqa: PLC0415 - as above
+    from edge_cli.subject import live, recorded  # noqa: PLC0415 - as above
+    from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
+    from edge_cli.timings import span  # noqa: PLC0415 - as above
+    from edge_cli.verdict import exit_code, refusal  # noqa: PLC0415 - as above
+
+    settings = load_settings()
+    chosen_output = Output(_choice("--output", output or settings.output or "table", tuple(Output)))
+    chosen_fail_on = _choice("--fail-on", fail_on or settings.fail_on or "contract", _FAIL_ON)
+    _one_source(from_file=from_file, demo=demo, sandbox=sandbox, kubeconfig=kubeconfig)
+    if from_file is not None:
+        subject = recorded(from_file, profile)
+    elif demo:
+        subject = demo_subject()
+    else:
+        subject = live(profile, kubeconfig, context, sandbox=sandbox, services=services(service))
+    if save is not None:
+        from edge_llm_tests.redact import redact  # noqa: PLC0415 - asked for by a flag
+
+        redact(subject.recording).save(save)
+    judged = subject.report()
+    with span("render"):
+        sys.stdout.write(render(judged, chosen_output, stdout_page(verbose=verbose)))
+        sys.stdout.flush()
+    refused = refusal(subject.recording) if subject.live else None
+    if refused is not None:
+        target = f"the cluster of context {subject.recording.context or 'default'}"
+        if refused.code is ExitCode.UNAUTHORISED:
+            raise UnauthorisedError(
+                f"{target} refuses the credentials: {refused.said}",
+                "renew them, or choose others with --kubeconfig or --context",
+            )
+        raise TargetUnreachableError(
+            f"{target} cannot be reached: {refused.said}",
+            "start k3s, or correct the address with --kubeconfig or --context",
+        )
+    raise typer.Exit(
+        exit_code(judged.verdict, subject.recording, fail_on_advisory=chosen_fail_on == "advisory")
+    )
+
+
+def _choice(option: str, given: str, allowed: tuple[str, ...]) -> str:
+    if given in allowed:
+        return given
+    near = get_close_matches(given, allowed, n=1)
+    step = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(allowed)}"
+    raise UsageError(f"{option} {given}: no such choice", step)
+
+
+def _one_source(**sources: object) -> None:
+    given = [f"--{name.removesuffix('_file').replace('_', '-')}" for name, value in sources.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", "give one of them")

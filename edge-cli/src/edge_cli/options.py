@@ -1,0 +1,87 @@
+"""Options that several commands share, declared once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from edge_llm_tests.errors import UsageError
+
+__all__ = [
+    "ContextOption",
+    "FailOnOption",
+    "FromOption",
+    "KubeconfigOption",
+    "OutputOption",
+    "ProfileOption",
+    "SandboxOption",
+    "ServiceOption",
+    "VerboseOption",
+    "services",
+]
+
+
+def _profiles(incomplete: str) -> list[str]:
+    from edge_llm_tests import load_layers  # noqa: PLC0415 - only completion pays
+    from edge_llm_tests.profile import profile_names  # noqa: PLC0415 - only completion pays
+
+    return [name for name in profile_names(load_layers()) if name.startswith(incomplete)]
+
+
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", "-p", metavar="NAME", help="Profile: a name, or a file.", autocompletion=_profiles
+    ),
+]
+KubeconfigOption = Annotated[
+    str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.")
+]
+ContextOption = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")
+]
+SandboxOption = Annotated[bool, typer.Option("--sandbox", help="The sandbox of this machine.")]
+FromOption = Annotated[
+    Path | None, typer.Option("--from", metavar="FILE", help="Judge a recording instead of a live target.")
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FORMAT",
+        help="table, json, yaml, junit, ctrf, markdown, html or prometheus.",
+        autocompletion=lambda: ["table", "json", "yaml", "junit", "ctrf", "markdown", "html", "prometheus"],
+    ),
+]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what holds as well.")]
+FailOnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WHAT",
+        help="contract (default), or advisory: then exit 4 where only that fails.",
+    ),
+]
+ServiceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--service", metavar="NAME=URL", help="Ask a service there, not through the API server; repeatable."
+    ),
+]
+
+
+def services(given: list[str] | None) -> dict[str, str]:
+    """The services that --service names, by name.
+
+    Raises:
+        UsageError: One is not NAME=URL.
+    """
+    found = {}
+    for each in given or ():
+        name, equals, url = each.partition("=")
+        if not equals or not url.startswith(("http://", "https://")):
+            raise UsageError(
+                f"--service {each}: not NAME=URL", "write --service ollama=http://127.0.0.1:11434"
+            )
+        found[name] = url
+    return found

@@ -1,0 +1,198 @@
+"""The verdict for a terminal: the ladder, then the one thing to fix, then what else and what was not seen."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from edge_llm_tests.contract import Outcome
+from edge_llm_tests.layer import Remedy
+
+from edge_cli.report import Footing, Report, RungReport
+from edge_cli.routing import Gap, Step, Verdict
+from edge_cli.terminal import Page, Paint, printable, wrapped
+
+__all__ = ["render", "rung_line", "title"]
+
+_MARKS = {
+    Outcome.PASS: ("✓", "+", "green"),
+    Outcome.FAIL: ("✗", "x", "red"),
+    Outcome.UNKNOWN: ("?", "?", "yellow"),
+    Outcome.BLOCKED: ("·", ".", "dim"),
+}
+_ADVISORY = ("!", "!", "yellow")
+_NOT_ASKED = ("-", "-", "dim")
+_FOOTINGS = {
+    Footing.HOLDS: Outcome.PASS,
+    Footing.FAILS: Outcome.FAIL,
+    Footing.UNSEEN: Outcome.UNKNOWN,
+    Footing.BLOCKED: Outcome.BLOCKED,
+}
+_NAMED_LIMIT = 4  # contracts named after a gap or a block; the rest is a number
+_GAPS_LIMIT = 6  # reads named; a recording of nothing would fill the screen otherwise
+
+
+def render(report: Report, page: Page) -> str:
+    """The ladder, the advice, then what was not seen."""
+    verdict = report.verdict
+    lines = [title(report, page), ""]
+    for rung in report.rungs:
+        lines.append(rung_line(rung, page.paint))
+        lines += _odd(rung, page)
+    lines += ["", *_conclusion(report, page)]
+    lines += _gaps(verdict.not_observed, page)
+    return "\n".join(lines) + "\n"
+
+
+def title(report: Report, page: Page) -> str:
+    """What was looked at, in one line."""
+    paint, recording = page.paint, report.recording
+    parts = [f"profile {printable(report.profile)}"]
+    parts += [f"context {printable(recording.context)}"] if recording.context else []
+    parts.append(f"seen {printable(recording.recorded_at)}")
+    simulated = paint("  SIMULATED", "yellow", "bold") if report.simulated else ""
+    return paint(", ".join(parts), "dim") + simulated
+
+
+def rung_line(rung: RungReport, paint: Paint) -> str:
+    """A rung in one line: mark, layer, name, what it comes to, how many contracts came to what."""
+    outcome = _FOOTINGS.get(rung.footing)
+    mark = _mark(_MARKS[outcome] if outcome else _NOT_ASKED, paint)
+    style = _MARKS[outcome][2] if outcome else "dim"
+    layer = str(rung.layer) if isinstance(rung.layer, int) else " "
+    name, footing = paint(f"{rung.name:<10}", "bold"), paint(f"{rung.footing:<14}", style)
+    return f"{mark} {layer} {name} {footing}{_counts(rung)}".rstrip()
+
+
+def _counts(rung: RungReport) -> str:
+    words = {
+        Outcome.FAIL: "fail",
+        Outcome.BLOCKED: "blocked",
+        Outcome.UNKNOWN: "not seen",
+        Outcome.PASS: "hold",
+    }
+    required = [step.finding.outcome for step in rung.steps if step.finding.contract.required]
+    advised = [step for step in rung.steps if not step.finding.contract.required and _is_odd(step)]
+    parts = [f"{required.count(outcome)} {word}" for outcome, word in words.items() if outcome in required]
+    advised_words = [f"{len(advised)} advisory"] if advised else []
+    return ", ".join((*parts, *advised_words))
+
+
+def _is_odd(step: Step) -> bool:
+    return step.finding.outcome is Outcome.FAIL
+
+
+def _mark(mark: tuple[str, str, str], paint: Paint) -> str:
+    return paint(mark[0] if paint.unicode else mark[1], mark[2])
+
+
+def _odd(rung: RungReport, page: Page) -> Iterator[str]:
+    """The contracts of a rung that do not hold; consequences in one line for each thing that blocks them."""
+    paint = page.paint
+    for step in rung.steps:
+        finding = step.finding
+        if finding.outcome is Outcome.BLOCKED and not page.verbose:
+            continue
+        if finding.outcome is Outcome.PASS and not page.verbose:
+            continue
+        if not finding.contract.required and not _is_odd(step) and not page.verbose:
+            continue
+        advisory = not finding.contract.required and finding.outcome is Outcome.FAIL
+        mark = _mark(_ADVISORY if advisory else _MARKS[finding.outcome], paint)
+        reason = f"  {paint(finding.result.reason, 'bold')}" if finding.result.reason else ""
+        yield f"    {mark} {finding.contract.id}{reason}{' (advisory)' if advisory else ''}"
+        yield from wrapped(finding.result.message, page.columns, " " * 8)
+    if not page.verbose:
+        blocked = [step.finding for step in rung.steps if step.finding.outcome is Outcome.BLOCKED]
+        for blocker, group in groupby(
+            sorted(blocked, key=lambda each: str(each.blocked_by)), lambda f: f.blocked_by
+        ):
+            names = _named([finding.contract.id for finding in group])
+            yield from _hung(
+                f"    {_mark(_MARKS[Outcome.BLOCKED], paint)} ", f"blocked by {blocker}: {names}", page, 6
+            )
+
+
+def _named(ids: list[str]) -> str:
+    rest = f" and {len(ids) - _NAMED_LIMIT} more" if len(ids) > _NAMED_LIMIT else ""
+    return ", ".join(ids[:_NAMED_LIMIT]) + rest
+
+
+def _hung(first: str, text: str, page: Page, indent: int) -> list[str]:
+    """The text wrapped, `first` standing in the place of the first line's indent."""
+    lines = wrapped(text, page.columns, " " * indent)
+    return [first + lines[0].lstrip(), *lines[1:]] if lines else [first.rstrip()]
+
+
+def _conclusion(report: Report, page: Page) -> Iterator[str]:
+    verdict = report.verdict
+    if verdict.route is None:
+        yield _all_holds(verdict, page)
+        return
+    yield from _fix(verdict.route, page, verdict.outcome)
+    if verdict.also:
+        yield ""
+        yield page.paint("Then, being no consequence of it:", "bold")
+        for number, step in enumerate(verdict.also, 1):
+            yield from _also(number, step, page)
+
+
+def _all_holds(verdict: Verdict, page: Page) -> str:
+    if verdict.outcome is Outcome.PASS:
+        return page.paint("Every required contract holds.", "green", "bold")
+    return page.paint("Nothing is known: no required contract applies.", "yellow", "bold")
+
+
+def _fix(step: Step, page: Page, outcome: Outcome) -> Iterator[str]:
+    finding, paint = step.finding, page.paint
+    broken = outcome is Outcome.FAIL
+    head = "Fix first" if broken else "Not known yet; to decide it"
+    layer = f"layer {finding.layer.number}" if finding.layer.number is not None else "validation"
+    color = "red" if broken else "yellow"
+    yield f"{paint(head + ':', color, 'bold')} {paint(finding.rung, 'bold')} ({layer}), {_owner(step, page)}"
+    yield f"  {finding.contract.id}  {paint(str(finding.result.reason), 'bold')}"
+    yield from wrapped(finding.result.message, page.columns, "  ")
+    yield from _advice(step.remedy, page, "  ")
+    yield from wrapped(f"More: edge explain {finding.contract.id}", page.columns, "  ")
+
+
+def _owner(step: Step, page: Page) -> str:
+    return f"owner {page.paint(step.finding.layer.owner, 'bold')}"
+
+
+def _advice(remedy: Remedy | None, page: Page, indent: str) -> Iterator[str]:
+    if remedy is None:
+        return
+    deeper = len(indent) + 9
+    yield from _hung(f"{indent}{page.paint('Do:', 'green', 'bold'):}      ", remedy.do, page, deeper)
+    for command in remedy.commands:
+        yield f"{' ' * (deeper + 2)}{page.paint(printable_command(command), 'cyan')}"
+    if remedy.careful:
+        yield from _hung(f"{indent}{page.paint('Careful:', 'yellow', 'bold')} ", remedy.careful, page, deeper)
+
+
+def printable_command(command: str) -> str:
+    """The command on one line, spaces kept."""
+    return "".join(each if each.isprintable() else " " for each in command)
+
+
+def _also(number: int, step: Step, page: Page) -> Iterator[str]:
+    finding = step.finding
+    what = f"{finding.contract.id}  {finding.result.reason}"
+    yield f"  {number}. {page.paint(finding.rung, 'bold')}, {_owner(step, page)}: {what}"
+    yield from wrapped(finding.result.message, page.columns, " " * 5)
+    yield from _advice(step.remedy, page, " " * 5)
+
+
+def _gaps(gaps: tuple[Gap, ...], page: Page) -> Iterator[str]:
+    """The reads that showed nothing: those that leave something undecided, and how many others."""
+    if not gaps:
+        return
+    shown = gaps if page.verbose else [gap for gap in gaps if gap.undecided][:_GAPS_LIMIT]
+    yield ""
+    yield page.paint(f"Not seen: {len(gaps)} of the core reads", "bold")
+    for gap in shown:
+        leaves = f" leaves undecided {_named(list(gap.undecided))}" if gap.undecided else ""
+        yield from _hung("  ", f"{gap.key}{leaves}", page, 4)
+    if len(shown) < len(gaps):
+        undecided = any(gap.undecided for gap in gaps[len(shown) :]) and shown
+        why = "-v lists them" if undecided else "what stands on them is decided, or blocked; -v lists them"
+        yield f"  {'and ' if shown else ''}{len(gaps) - len(shown)}{' more' if shown else ''} ({why})"

@@ -1,0 +1,121 @@
+"""A report: the verdict on a recording, rung by rung, as every output format shows it."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from edge_llm_tests.contract import Outcome
+from edge_llm_tests.evaluate import Evaluation, Finding, evaluate
+from edge_llm_tests.evidence import Recording
+from edge_llm_tests.layer import Layer
+from edge_llm_tests.profile import Profile
+from edge_llm_tests.redact import redact_text
+
+from edge_cli.routing import Step, Verdict, route
+from edge_cli.tree import Tree
+
+__all__ = ["Footing", "Report", "RungReport", "report"]
+
+
+class Footing(StrEnum):
+    """What a whole rung comes to."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    BLOCKED = "blocked"
+    UNSEEN = "not seen"
+    NOT_ASKED = "not asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class RungReport:
+    """One rung.
+
+    Attributes:
+        name: `host`, `gpu`, ...
+        layer: 0 to 3, or `validation`.
+        owner: Who fixes it.
+        asks: Its question.
+        steps: Its findings.
+        not_applicable: Ids of its contracts that the profile does not ask for.
+    """
+
+    name: str
+    layer: int | str
+    owner: str
+    asks: str
+    steps: tuple[Step, ...]
+    not_applicable: tuple[str, ...]
+
+    @property
+    def footing(self) -> Footing:
+        """What it comes to: its worst required contract decides."""
+        outcomes = {step.finding.outcome for step in self.steps if step.finding.contract.required}
+        if Outcome.FAIL in outcomes:
+            return Footing.FAILS
+        if Outcome.BLOCKED in outcomes:
+            return Footing.BLOCKED
+        if Outcome.UNKNOWN in outcomes:
+            return Footing.UNSEEN
+        return Footing.HOLDS if self.steps else Footing.NOT_ASKED
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that an output format may show.
+
+    Attributes:
+        verdict: What the diagnosis comes to.
+        rungs: The ladder, from the host up.
+        profile: Name of the profile.
+        simulated: Whether parts of the target are simulated.
+        recording: What was read.
+    """
+
+    verdict: Verdict
+    rungs: tuple[RungReport, ...]
+    profile: str
+    simulated: bool
+    recording: Recording
+
+
+def report(layers: tuple[Layer, ...], profile: Profile, recording: Recording, tree: Tree) -> Report:
+    """Judge a recording and route what was found."""
+    verdict = route(_clean(evaluate(layers, profile, recording)), tree)
+    return Report(
+        verdict=verdict,
+        rungs=tuple(_rung(name, layer, verdict, tree) for layer in layers for name in layer.rungs),
+        profile=profile.name,
+        simulated=recording.simulated or profile.simulated,
+        recording=recording,
+    )
+
+
+def _rung(name: str, layer: Layer, verdict: Verdict, tree: Tree) -> RungReport:
+    rung = tree.rungs.get(name)
+    return RungReport(
+        name=name,
+        layer="validation" if layer.number is None else layer.number,
+        owner=layer.owner,
+        asks=rung.asks if rung else "",
+        steps=tuple(step for step in verdict.steps if step.finding.rung == name),
+        not_applicable=tuple(id_ for id_ in verdict.not_applicable if id_.partition(".")[0] == name),
+    )
+
+
+def _clean(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without secrets: a message may quote a log of a recording that nobody redacted."""
+    return replace(
+        evaluation,
+        findings=tuple(_clean_finding(finding) for finding in evaluation.findings),
+        not_observed=tuple(_clean_text(key) for key in evaluation.not_observed),
+    )
+
+
+def _clean_finding(finding: Finding) -> Finding:
+    about = {key: _clean_text(str(value)) for key, value in finding.result.about.items()}
+    result = replace(finding.result, message=_clean_text(finding.result.message), about=about)
+    return replace(finding, result=result, evidence=tuple(_clean_text(key) for key in finding.evidence))
+
+
+def _clean_text(text: str) -> str:
+    return redact_text(text)[0]

@@ -1,0 +1,120 @@
+"""The subject of a diagnosis: what was read of a target, or recorded of it, and the profile to hold it to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from edge_llm_tests import Recording, load_layers
+from edge_llm_tests.errors import UsageError
+from edge_llm_tests.layer import Layer
+from edge_llm_tests.profile import Profile, load_profile
+
+from edge_cli.report import Report, report
+from edge_cli.settings import config_path, environment_settings, load_settings
+from edge_cli.timings import span
+from edge_cli.tree import load_tree
+
+__all__ = ["Subject", "demo", "live", "recorded"]
+
+DEMO = "device-plugin-blind.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is diagnosed.
+
+    Attributes:
+        layers: The installed layers.
+        profile: What the target is held to.
+        recording: What was read.
+        live: Whether it was read just now.
+    """
+
+    layers: tuple[Layer, ...]
+    profile: Profile
+    recording: Recording
+    live: bool
+
+    def report(self) -> Report:
+        """The verdict on it."""
+        with span("judge and route"):
+            return report(self.layers, self.profile, self.recording, load_tree())
+
+
+def recorded(path: Path, profile: str | None = None) -> Subject:
+    """A recording.
+
+    Raises:
+        EvidenceError: It cannot be read.
+        ProfileError: The profile is unknown or wrong.
+        UsageError: Nothing names a profile.
+    """
+    with span("load the recording"):
+        recording = Recording.load(path)
+    return _replayed(recording, profile, str(path))
+
+
+def demo() -> Subject:
+    """The recording that ships with this package."""
+    return _replayed(demo_recording(), None, "demo")
+
+
+def demo_recording() -> Recording:
+    """A box whose device plugin runs and sees no card: composed, not recorded in the field."""
+    import msgspec  # noqa: PLC0415 - loaded with the recording's module anyway
+
+    content = (files("edge_cli") / "demo" / DEMO).read_bytes()
+    return Recording.parse(msgspec.json.decode(content), "the demo")
+
+
+def _replayed(recording: Recording, profile: str | None, name: str) -> Subject:
+    with span("load layers and profile"):
+        layers = load_layers()
+        chosen = _profile_name(profile, recording.profile, f"{name} names no profile")
+        return Subject(layers, load_profile(chosen, layers), recording, live=False)
+
+
+def live(
+    profile: str | None = None,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    *,
+    sandbox: bool = False,
+    services: Mapping[str, str] | None = None,
+) -> Subject:
+    """A target, read now.
+
+    Raises:
+        UsageError: There is no target, its kubeconfig cannot be used, or nothing names a profile.
+        ProfileError: The profile is unknown or wrong.
+    """
+    from edge_llm_tests.readers import collect, live_target  # noqa: PLC0415 - a recording needs no HTTP
+    from edge_llm_tests.redact import redact  # noqa: PLC0415 - a recording is not redacted again
+
+    settings = load_settings()
+    with span("load layers"):
+        layers = load_layers()
+    with span("find the target"):
+        target = live_target(
+            kubeconfig or settings.kubeconfig,
+            context or settings.context,
+            name="sandbox" if sandbox else None,
+            services=services,
+        )
+    with span("load the profile"):
+        chosen = load_profile(_profile_name(profile, target.profile, "no profile is given"), layers)
+    with span("read"):
+        recording = collect(layers, chosen, target)
+    with span("redact"):
+        recording = redact(recording)
+    return Subject(layers, chosen, recording, live=True)
+
+
+def _profile_name(flag: str | None, own: str, problem: str) -> str:
+    """Flag, else $EDGE_PROFILE, else what the target says of itself, else the settings file."""
+    if name := flag or environment_settings().profile or own or load_settings().profile:
+        return name
+    raise UsageError(
+        problem, f"give --profile NAME (`edge profile list`), or write `profile: NAME` to {config_path()}"
+    )
