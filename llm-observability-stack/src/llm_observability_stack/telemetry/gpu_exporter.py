@@ -1,9 +1,10 @@
 """What keeps a GPU exporter from its card, told from its pod, its log and its events."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from edge_llm_tests.objects import Pod
+from edge_llm_tests.objects import Pod, nodes
 from edge_llm_tests.reads import see
 
 from llm_observability_stack.telemetry.observe import TelemetryState
@@ -55,7 +56,7 @@ def exporter_fault(observed: TelemetryState, pod: Pod) -> ExporterFault | None:
         return None
     said = "\n".join([*(event.message for event in told if event.about[2] == pod.name), trouble.message])
     if _MOUNTING.search(said) and (version := _STALE_FILE.search(said)) is not None:
-        return ExporterFault("CdiSpecStale", _stale(observed, pod, version.group(1)), pod, own=True)
+        return ExporterFault("CdiSpecStale", _stale(observed, pod, version.group(1)), pod)
     if trouble.kind == "Crashing" and blind:
         return _blind(pod, f"{pod.path} ends with: no NVML library found ({trouble.message})")
     return ExporterFault(_reason(trouble), f"GPU exporter {trouble.message}", pod)
@@ -118,3 +119,19 @@ def absent_exporter(observed: TelemetryState) -> tuple[str, str]:
     ]
     message = f"DaemonSet {sets[0].path} wants {sets[0].replicas} pods and has none"
     return "GpuExporterNotScheduled", message + (f": {told[-1][:_SAID_LIMIT]}" if told else "")
+
+
+def nodes_without(observed: TelemetryState, pods: Sequence[Pod]) -> tuple[str, ...]:
+    """Ready nodes that have a GPU and no pod of the exporter, where the nodes were seen."""
+    covered = {pod.node for pod in pods}
+    return tuple(
+        node.name
+        for node in observed.recording.view(nodes).or_else(())
+        if node.name not in covered
+        and node.ready
+        and any(node.has(name) for name in node.capacity if _gpu(name))
+    )
+
+
+def _gpu(resource: str) -> bool:
+    return resource.startswith("nvidia.com/")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
-from edge_llm_tests.fields import flag, mapping, objects, text, texts
+from edge_llm_tests.fields import flag, integer, mapping, objects, text, texts
 from edge_llm_tests.objects import Service
 from edge_llm_tests.objects.meta import Meta
 
@@ -63,6 +63,16 @@ class PrometheusObject(Meta):
         """A selector of its spec; None where it is nil, which is not the same as empty."""
         spec = mapping(self.raw, "spec")
         return mapping(spec, name) if spec.get(name) is not None else None
+
+    @property
+    def replicas(self) -> int:
+        """How many pods it wants."""
+        return integer(self.raw, "spec", "replicas", default=1)
+
+    @property
+    def retention_size(self) -> str:
+        """Its cap on the size of the database; empty for none."""
+        return text(self.raw, "spec", "retentionSize")
 
     @property
     def alertmanager_ports(self) -> tuple[tuple[str, str, str], ...]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from edge_llm_tests.reads import see
+
 from llm_observability_stack.telemetry.monitors import Monitor, selection
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER, OPERATOR
@@ -55,6 +57,10 @@ def _complaints(observed: TelemetryState) -> Iterator[str]:
     for policy in observed.cluster_policies.or_else(()):
         yield from (condition.message for condition in policy.conditions.values())
     yield from (event.message for event in observed.events.or_else(()) if _GROUP in event.message)
+    for key in observed.recording.matching("api:/api/v1/namespaces/"):
+        if "/log?" in key:
+            log = see(lambda path: observed.recording.api(path).answer, key.removeprefix("api:")).or_else("")
+            yield from (line for line in str(log).splitlines() if _GROUP in line)
 
 
 def monitor_faults(
@@ -68,8 +74,12 @@ def monitor_faults(
     for role in (*promised, *(role for role in COMPANIONS if role not in promised)):
         own = tuple(each for each in monitors if each.role == role)
         verdicts = [_fault(observed, each) for each in own]
-        if _scraped(observed, role) or None in verdicts:
+        if _scraped(observed, role):
             sound.append(role)
+        elif None in verdicts:
+            idle = _operator_idle(observed, role)
+            faults += [idle] if idle is not None else []
+            sound += [] if idle is not None else [role]
         elif own:
             faults += [verdict for verdict in verdicts[:1] if isinstance(verdict, MonitorFault)]
         elif role in promised and observed.targets.seen and not observed.just_started:
@@ -82,6 +92,15 @@ def monitor_faults(
 def _scraped(observed: TelemetryState, role: str) -> bool:
     """Whether Prometheus has a target of the role, by whatever configuration: the effect counts."""
     return observed.targets.seen and bool(observed.targets.value.of(role))
+
+
+def _operator_idle(observed: TelemetryState, role: str) -> MonitorFault | None:
+    """That nobody makes a scrape configuration of a sound monitor, for the operator itself does not run."""
+    trouble = observed.trouble(OPERATOR)
+    if trouble is None or not observed.targets.seen:
+        return None
+    message = f"the monitor of the {role} is sound and not applied: Prometheus operator {trouble.message}"
+    return MonitorFault("OperatorDown", message, trouble.namespace, trouble.pod)
 
 
 def _fault(observed: TelemetryState, monitor: Monitor) -> MonitorFault | None:

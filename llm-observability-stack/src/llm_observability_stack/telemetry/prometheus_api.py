@@ -11,7 +11,7 @@ from edge_llm_tests.fields import MalformedError, mapping, number, objects, text
 from edge_llm_tests.objects.meta import moment
 from edge_llm_tests.reads import UnseenError
 
-from llm_observability_stack.telemetry.roles import ALERTMANAGER, GPU_EXPORTER, PROMETHEUS, role_of_name
+from llm_observability_stack.telemetry.roles import GPU_EXPORTER, PROMETHEUS, role_of_name
 
 __all__ = [
     "ALERTS",
@@ -36,7 +36,10 @@ ALERTS = "ALERTS%7Balertstate%3D%22firing%22%7D"
 _NEVER = datetime(1, 1, 2, tzinfo=UTC)  # Prometheus writes the zero time for "not yet"
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdwy])")
-_PORT_ROLES = {"9400": GPU_EXPORTER, "9093": ALERTMANAGER, "9090": PROMETHEUS, "9100": "node-exporter"}
+_ADDRESS_ROLES = (
+    (re.compile(r":9400(/|$)"), GPU_EXPORTER),
+    (re.compile(r"//localhost:9090(/|$)"), PROMETHEUS),
+)
 
 
 def query_path(expression: str) -> str:
@@ -125,8 +128,7 @@ def _role(labels: Mapping[str, Any], pool: str, url: str) -> str | None:
     for name in names:
         if isinstance(name, str) and (role := role_of_name(name)) is not None:
             return role
-    port = re.search(r":(\d+)(?:/|$)", url)
-    return _PORT_ROLES.get(port.group(1)) if port else None
+    return next((role for pattern, role in _ADDRESS_ROLES if pattern.search(url)), None)
 
 
 def _target(raw: Mapping[str, Any]) -> Target:

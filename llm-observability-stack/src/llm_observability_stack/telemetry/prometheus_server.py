@@ -6,7 +6,7 @@ from edge_llm_tests.objects import EndpointSlice, deployments
 
 from llm_observability_stack.telemetry.addresses import service_of
 from llm_observability_stack.telemetry.observe import TelemetryState
-from llm_observability_stack.telemetry.roles import PROMETHEUS, role_of_workload
+from llm_observability_stack.telemetry.roles import PROMETHEUS, role_of_name, role_of_workload
 
 __all__ = ["absence", "disk_full", "empty_service"]
 
@@ -16,6 +16,9 @@ _SAID_LIMIT = 200
 
 def absence(observed: TelemetryState) -> str:
     """What there is in place of a Prometheus pod."""
+    for event in reversed(observed.events.or_else(())):
+        if event.reason == "FailedCreate" and role_of_name(event.about[2]) == PROMETHEUS:
+            return f"no Prometheus pod can be created: {event.message[:_SAID_LIMIT]}"
     found = observed.prometheuses.or_else(())
     if found:
         told = [
@@ -24,9 +27,8 @@ def absence(observed: TelemetryState) -> str:
             for condition in each.conditions.values()
             if condition.status == "False"
         ]
-        return "there is a Prometheus object and no pod of it" + (
-            f" ({told[0][:_SAID_LIMIT]})" if told else ""
-        )
+        told += [f"{each.path} wants {each.replicas} replicas" for each in found]
+        return f"there is a Prometheus object and no pod of it ({told[0][:_SAID_LIMIT]})"
     for each in observed.recording.view(deployments).or_else(()):
         if role_of_workload(each) == PROMETHEUS:
             return f"no Prometheus pod exists; Deployment {each.path} wants {each.replicas}"

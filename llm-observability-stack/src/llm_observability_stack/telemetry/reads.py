@@ -18,9 +18,11 @@ from llm_observability_stack.telemetry.spec import TelemetrySpec
 __all__ = ["wanted_reads"]
 
 _API = (
+    "/api/v1/nodes",
     "/api/v1/pods",
     "/api/v1/events",
     "/api/v1/services",
+    "/api/v1/persistentvolumeclaims",
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/daemonsets",
     "/apis/discovery.k8s.io/v1/endpointslices",

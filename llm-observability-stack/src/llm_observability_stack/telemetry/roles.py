@@ -40,7 +40,7 @@ _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for role, pattern in (
         (GPU_EXPORTER, r"dcgm-exporter|nvidia[-_]gpu[-_]exporter|^gpu-exporter$"),
         (EDGE_EXPORTER, r"edge-exporter|^llm-observability-exporter$"),
-        ("node-exporter", r"node[-_]exporter"),
+        ("node-exporter", r"node[-_]exporter|^node$"),
         ("kube-state-metrics", r"kube-state-metrics"),
         ("config-reloader", r"config-reloader"),
         (OPERATOR, r"(prometheus|stack)-operator$"),

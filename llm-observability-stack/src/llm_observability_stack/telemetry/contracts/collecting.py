@@ -10,10 +10,13 @@ from llm_observability_stack.telemetry.operator_mode import (
     unserved_kind,
 )
 from llm_observability_stack.telemetry.prometheus_server import absence, disk_full, empty_service
+from llm_observability_stack.telemetry.retention import cap_bytes, volume_bytes
 from llm_observability_stack.telemetry.roles import PROMETHEUS
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
-__all__ = ["CONTRACTS", "monitoring_crds", "monitors", "prometheus"]
+__all__ = ["CONTRACTS", "monitoring_crds", "monitors", "prometheus", "retention"]
+
+_CAP_SHARE = 0.8
 
 _TROUBLES = {
     "OutOfMemory": "PrometheusOutOfMemory",
@@ -47,7 +50,7 @@ def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 
 @contract(
     "telemetry.prometheus",
-    "Prometheus runs and answers",
+    "Prometheus runs",
     reasons=(
         "PrometheusMissing",
         "PrometheusOutOfMemory",
@@ -97,6 +100,7 @@ def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "MonitorNamespaceNotSelected",
         "MonitorMatchesNoService",
         "MonitorPortUnknown",
+        "OperatorDown",
     ),
     after=("gpu.api", "telemetry.monitoring-crds"),
 )
@@ -114,4 +118,30 @@ def monitors(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     return passed(f"selected: {', '.join(judged)}")
 
 
-CONTRACTS = (monitoring_crds, prometheus, monitors)
+@contract(
+    "telemetry.retention",
+    "the size cap of Prometheus leaves a fifth of its volume to what is not capped",
+    reasons=("NoSizeCap", "CapTooLarge", "CapUnseen"),
+    after=("telemetry.prometheus",),
+    required=False,
+)
+def retention(spec: TelemetrySpec, observed: TelemetryState) -> Result:
+    """The cap counts blocks alone: the write-ahead log and compaction need room beside them."""
+    volume, cap = volume_bytes(observed), cap_bytes(observed)
+    if volume is None:
+        return unknown("CapUnseen", "no volume claim of Prometheus was seen to compare its size cap with")
+    if cap is None:
+        if not observed.prometheuses.value:
+            return unknown(
+                "CapUnseen", "the size cap is not in the flags of Prometheus; its configuration may have one"
+            )
+        return failed("NoSizeCap", "Prometheus has no size cap: a growing number of series fills its volume")
+    share = cap / volume
+    if share > _CAP_SHARE:
+        return failed(
+            "CapTooLarge", f"the size cap is {share:.0%} of the volume, {_CAP_SHARE:.0%} are its limit"
+        )
+    return passed(f"the size cap is {share:.0%} of the volume")
+
+
+CONTRACTS = (monitoring_crds, prometheus, monitors, retention)

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
 
-from llm_observability_stack.telemetry.gpu_exporter import absent_exporter, exporter_fault, exporter_pods
+from llm_observability_stack.telemetry.gpu_exporter import (
+    absent_exporter,
+    exporter_fault,
+    exporter_pods,
+    nodes_without,
+)
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER
@@ -30,6 +35,7 @@ _BELOW_GPU = (
     "gpu.runtime-handler",
     "gpu.runtime-class",
     "gpu.device-plugin",
+    "gpu.allocatable",
 )
 
 
@@ -61,14 +67,19 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         reason, message = absent_exporter(observed)
         return failed(reason, message) if reason else passed(message)
     faults = [fault for pod in pods if (fault := exporter_fault(observed, pod)) is not None]
+    if not faults and (bare := nodes_without(observed, pods)):
+        return failed(
+            "GpuExporterNotScheduled", f"no GPU exporter on node {', '.join(bare)}, which has a GPU"
+        )
     if not faults:
         return passed(f"runs: {', '.join(pod.path for pod in pods)}")
     fault = min(faults, key=lambda each: not each.own)
+    message = f"{fault.message} (node {fault.pod.node or 'not chosen'})"
     if fault.reason == "GpuExporterStarting":
-        return unknown(fault.reason, fault.message)
+        return unknown(fault.reason, message)
     return failed(
         fault.reason,
-        fault.message,
+        message,
         independent=fault.own,
         namespace=fault.pod.namespace,
         pod=fault.pod.name,
