@@ -70,8 +70,7 @@ class Processes:
             written.write(f"$ {' '.join(argv)}\n")
             process = self._start(argv, environment, directory, next_step)
             try:
-                assert process.stdout is not None  # noqa: S101 - opened with a pipe above
-                for line in process.stdout:
+                for line in process.stdout or ():
                     written.write(line)
                     tail.append(line.rstrip())
                     if on_line is not None:
@@ -81,6 +80,8 @@ class Processes:
                 _end(process)
                 raise
             finally:
+                if process.stdout is not None:
+                    process.stdout.close()
                 with self._lock:
                     self._running.discard(process.pid)
         if rc != 0:
