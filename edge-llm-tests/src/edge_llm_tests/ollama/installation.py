@@ -20,7 +20,6 @@ _OTHER_PROGRAMS = frozenset(
         *("gateway", "proxy", "nginx", "envoy", "caddy", "haproxy", "traefik", "litellm"),
     }
 )
-_CLIENT_VERBS = frozenset({"pull", "run", "create", "show", "list", "ps", "cp", "rm", "push", "curl"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Installation:
 
 
 def serves(container: Container) -> bool:
-    """Whether a container is an Ollama server: by its image, command and port, whatever it is called."""
+    """Whether a container is an Ollama server: by its port, or its image and command, not by its name."""
     if container.init:
         return False
     repository = container.image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[0].lower()
@@ -64,17 +63,14 @@ def serves(container: Container) -> bool:
         return True
     if _IMAGE_WORD not in words:
         return False
-    command = {
-        word
-        for part in (*texts(container.raw, "command"), *texts(container.raw, "args"))
-        for word in part.split()
-    }
-    return "serve" in command or not command & _CLIENT_VERBS
+    command = (*texts(container.raw, "command"), *texts(container.raw, "args"))
+    return not command or any("serve" in part.split() for part in command)
 
 
 def container_of(pod: Pod) -> Container | None:
-    """The Ollama container of a pod."""
-    return next((each for each in pod.containers if serves(each)), None)
+    """The Ollama container of a pod; of several the one that has its port."""
+    found = sorted((each for each in pod.containers if serves(each)), key=lambda each: PORT not in each.ports)
+    return found[0] if found else None
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:

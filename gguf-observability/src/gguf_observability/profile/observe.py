@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from edge_llm_tests import Recording
-from edge_llm_tests.objects import Pod
+from edge_llm_tests.fields import objects, text
+from edge_llm_tests.objects import Node, Pod, nodes
 from edge_llm_tests.ollama import (
     Installation,
     LoadedModel,
@@ -17,7 +18,7 @@ from edge_llm_tests.ollama import (
     installations,
     loaded_models,
 )
-from edge_llm_tests.reads import ApiRead, Sight, UnseenError, see
+from edge_llm_tests.reads import ApiRead, Sight, see
 
 from gguf_observability.profile.card import Card, Holder, cards
 from gguf_observability.profile.spec import ProfileSpec
@@ -25,6 +26,8 @@ from gguf_observability.profile.spec import ProfileSpec
 __all__ = ["MIB", "ProfileState", "observe"]
 
 MIB = 1024 * 1024
+_VENDOR = "nvidia.com/"
+_EXPORTED = "/api/v1/query?query=DCGM_FI_DEV_FB_USED"
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class ProfileState:
         shown: `/api/show` of the subject.
         log: Lines of the serving Ollama's log.
         cards: The cards of the host.
-        card_memory_used_mib: The cards' used memory as the GPU exporter has it, a second witness.
+        exported_mib: Memory that the GPU exporter ascribes to Ollama's pods, a second witness.
+        nodes: All nodes.
         all_installations: Every Ollama of the cluster, the platform's first.
     """
 
@@ -48,7 +52,8 @@ class ProfileState:
     shown: Sight[ApiRead]
     log: Sight[tuple[LogLine, ...]]
     cards: Sight[tuple[Card, ...]]
-    card_memory_used_mib: Sight[float]
+    exported_mib: Sight[float]
+    nodes: Sight[tuple[Node, ...]]
     all_installations: Sight[tuple[Installation, ...]]
 
     @property
@@ -70,6 +75,20 @@ class ProfileState:
         """An environment value of the Ollama container; empty where it is not set."""
         found = (container.env.get(name, "") for pod in self.pods if (container := container_of(pod)))
         return next(found, "")
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Namespace and workload of the serving Ollama, for the commands of a remedy."""
+        for one in self.all_installations.or_else(())[:1]:
+            return {"namespace": one.namespace, "deployment": one.name}
+        return {}
+
+    @property
+    def gpu_nodes(self) -> int:
+        """How many nodes offer a GPU."""
+        return sum(
+            any(name.startswith(_VENDOR) for name in node.allocatable) for node in self.nodes.or_else(())
+        )
 
     @property
     def holders(self) -> tuple[Holder, ...]:
@@ -103,15 +122,18 @@ def observe(spec: ProfileSpec, recording: Recording) -> ProfileState:
         shown=see(recording.http, "ollama", f"/api/show {subject}"),
         log=recording.view(current_log),
         cards=recording.view(cards),
-        card_memory_used_mib=recording.view(exported_memory_mib),
+        exported_mib=recording.view(exported_mib),
+        nodes=recording.view(nodes),
         all_installations=recording.view(installations),
     )
 
 
-def exported_memory_mib(recording: Recording) -> float:
-    """Used memory of all cards as Prometheus has it from the GPU exporter."""
-    read = recording.http("prometheus", "/api/v1/query?query=DCGM_FI_DEV_FB_USED")
-    series = read.document["data"]["result"]
-    if not series:
-        raise UnseenError(read.key, "Unavailable", f"{read.key}: no series")
-    return sum(float(each["value"][1]) for each in series)
+def exported_mib(recording: Recording) -> float:
+    """Memory of the cards that the GPU exporter ascribes to pods of the serving Ollama."""
+    ours = {pod.name for one in recording.view(installations).value[:1] for pod in one.live_pods}
+    series = objects(recording.http("prometheus", _EXPORTED).document, "data", "result")
+    return sum(
+        float(each["value"][1])
+        for each in series
+        if text(each, "metric", "exported_pod") in ours or text(each, "metric", "pod") in ours
+    )

@@ -18,11 +18,12 @@ PLACEMENT_REASONS = (
     "OnCpu",
     "PartlyOnCpu",
     "ClaimedNotOnCard",
+    "NotProven",
     "ImplausibleAccount",
     "OnGpu",
 )
 _PROOF_SHARE = 0.5
-"""The card must show at least this share of what Ollama claims: its account and the driver's differ by overheads."""
+"""The card must show this share of what Ollama claims: its account and the driver's differ by overheads."""
 
 
 def not_loaded(spec: ProfileSpec, observed: ProfileState) -> Result:
@@ -112,7 +113,7 @@ def _short(observed: ProfileState, model: LoadedModel) -> Result:
     if observed.libraries == {"cpu"}:
         return failed(
             "NoGpuInContainer",
-            f"{model.name} is {where}: the engine found no GPU at its start (library=cpu), though one is asked for",
+            f"{model.name} is {where}: the engine found no GPU at its start (library=cpu)",
             model=model.name,
         )
     reason = "OnCpu" if model.vram_bytes == 0 else "PartlyOnCpu"
@@ -127,18 +128,26 @@ def _headroom(memory_mib: float) -> float:
 def _proof(observed: ProfileState, model: LoadedModel) -> Result | None:
     """Whether the card shows what Ollama claims."""
     claimed = sum(each.vram_bytes for each in observed.loaded.value) / MIB
-    if not observed.cards.seen and observed.card_memory_used_mib.seen:
-        shown: float | None = observed.card_memory_used_mib.value
-    else:
-        used = total(card.used_mib for card in observed.cards.value)
-        listed = total(each.memory_mib for each in observed.holders if each.ollama)
-        shown = max((value for value in (used, listed) if value is not None), default=None)
+    exported = observed.exported_mib.or_else(0.0)
+    if exported >= claimed * _PROOF_SHARE:
+        return None
+    shown = _shown_mib(observed)
     if shown is None:
-        return None  # a board whose memory is the system's tells nothing of it
+        if observed.libraries - {"cpu"}:
+            return None  # the memory of this board is the system's; the engine found its GPU
+        return unknown("NotProven", f"the card tells nothing of its memory, no log of a GPU for {model.name}")
     if shown >= claimed * _PROOF_SHARE:
         return None
-    return failed(
-        "ClaimedNotOnCard",
-        f"Ollama claims {claimed:.0f} MiB of {model.name} on the card, which shows {shown:.0f} MiB in use",
-        model=model.name,
-    )
+    said = f"Ollama claims {claimed:.0f} MiB on the card, which shows {shown:.0f} MiB of it"
+    if observed.gpu_nodes > 1:
+        return unknown("NotProven", f"{said}; another of {observed.gpu_nodes} GPU nodes may have it")
+    return failed("ClaimedNotOnCard", f"{model.name}: {said}", model=model.name)
+
+
+def _shown_mib(observed: ProfileState) -> float | None:
+    """What the cards show that may be Ollama's: its processes, or what no other process holds."""
+    used = total(card.used_mib for card in observed.cards.value)
+    foreign = total(each.memory_mib for each in observed.foreign) or 0.0
+    listed = total(each.memory_mib for each in observed.holders if each.ollama)
+    left = None if used is None else used - foreign
+    return max((value for value in (left, listed) if value is not None), default=None)

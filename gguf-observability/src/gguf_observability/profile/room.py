@@ -9,7 +9,7 @@ from gguf_observability.profile.spec import ProfileSpec
 
 __all__ = ["ROOM_REASONS", "diagnose_room"]
 
-ROOM_REASONS = ("OutOfMemory", "CardHeldByOthers", "OverCeiling", "Unaccounted", "NothingLoaded")
+ROOM_REASONS = ("OutOfMemory", "CardHeldByOthers", "OverCeiling", "Unaccounted")
 _SAID_LIMIT = 200
 _FOREIGN_SHARE = 0.25
 """From this share of the card on, what others hold is taken for the reason of a failed allocation."""
@@ -65,7 +65,7 @@ def _over_ceiling(spec: ProfileSpec, observed: ProfileState) -> Result | None:
 
 
 def _unaccounted(spec: ProfileSpec, observed: ProfileState) -> Result | None:
-    """Memory that no listed process holds. A card that lists none (WSL2, vGPU) or is divided tells nothing."""
+    """Memory that no listed process holds. Where none is listed (WSL2, vGPU) nothing is told."""
     for card in observed.cards.value:
         if card.used_mib is None or card.partitioned:
             continue

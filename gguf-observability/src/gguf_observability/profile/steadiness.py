@@ -20,15 +20,17 @@ __all__ = [
 
 STEADINESS_REASONS = ("Reloading", "Swapping", "ReloadsOften", "Doubled", "StuckStopping")
 THROTTLE_REASONS = ("Throttled",)
-QUEUE_REASONS = ("Refused",)
+QUEUE_REASONS = ("Refused", "Failing")
 _WINDOW = timedelta(minutes=15)
 _RELOADS = 4
+_RETURNS = 2
+_RELOADS_OF_ONE = 6
 _STUCK = timedelta(minutes=2)
 _SLOWED_SHARE = 0.6
 _BUSY_PERCENT = 50.0
 _LAST_REQUESTS = 50
-_REFUSED_LEAST, _REFUSED_SHARE = 3, 0.2
-_UNAVAILABLE = 503
+_REFUSED_LEAST, _REFUSED_SHARE, _FAILING_SHARE = 3, 0.2, 0.5
+_SERVER_ERROR, _UNAVAILABLE = 500, 503
 _INFERENCE = ("/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/v1/")
 
 
@@ -38,8 +40,8 @@ def diagnose_steadiness(_spec: ProfileSpec, observed: ProfileState) -> Result | 
         if model.expires_at is not None and observed.now - model.expires_at > _STUCK:
             return failed(
                 "StuckStopping",
-                f"{model.name} should have been unloaded at {model.expires_at} and is still there (ollama ps: "
-                "Stopping...): a running request that does not end keeps it",
+                f"{model.name} should have been unloaded at {model.expires_at} and is still there "
+                "(ollama ps: Stopping...): a running request that does not end keeps it",
                 model=model.name,
             )
     names = [each.name for each in observed.loaded.value]
@@ -55,7 +57,8 @@ def _runners(observed: ProfileState, loaded: int) -> Result | None:
             named = "; ".join(str(each) for each in engines)
             return failed(
                 "Doubled",
-                f"{len(engines)} engines of Ollama hold memory of {card.name} for {loaded} loaded model(s): {named}",
+                f"{len(engines)} engines of Ollama hold memory of {card.name} for {loaded} loaded model(s): "
+                f"{named}",
                 pid=str(engines[0].pid),
             )
     return None
@@ -74,15 +77,20 @@ def _reloads(observed: ProfileState) -> Result | None:
     if len(sizes) > 1:
         return failed(
             "Reloading",
-            f"{count}, with a context (num_ctx) of {' and '.join(str(size) for size in sizes)} in turn: clients "
-            "ask with different options, and each reloads the model (Open WebUI's background tasks do)",
+            f"{count}, with a context (num_ctx) of {' and '.join(str(size) for size in sizes)} in turn: "
+            "clients ask with different options, and each reloads it (Open WebUI's background tasks do)",
         )
-    models = sorted({each.model for each in recent if each.model})
+    named = [each.model for each in recent if each.model]
+    models = sorted(set(named))
     if len(models) > 1:
+        if max(named.count(model) for model in models) < _RETURNS:
+            return None  # one after the other, none again: somebody tries models
+        names = ", ".join(models)
         return failed(
-            "Swapping",
-            f"{count}, of {len(models)} models in turn ({', '.join(models)}): there is room for fewer at once",
+            "Swapping", f"{count}, of several models in turn ({names}): there is room for fewer at once"
         )
+    if len(recent) < _RELOADS_OF_ONE:
+        return None
     return failed("ReloadsOften", f"{count} of the same model: it is unloaded between requests")
 
 
@@ -115,7 +123,14 @@ def diagnose_queue(observed: ProfileState) -> Result:
     if len(refused) >= _REFUSED_LEAST and len(refused) >= _REFUSED_SHARE * len(recent):
         return failed(
             "Refused",
-            f"{len(refused)} of the last {len(recent)} requests were refused with 503 (server busy): more come "
-            f"than the queue takes (OLLAMA_MAX_QUEUE, OLLAMA_NUM_PARALLEL)",
+            f"{len(refused)} of the last {len(recent)} requests were refused with 503 (server busy): "
+            "more come than the queue takes (OLLAMA_MAX_QUEUE, OLLAMA_NUM_PARALLEL)",
+        )
+    failing = [line for line in recent if (line.status or 0) >= _SERVER_ERROR and line not in refused]
+    if len(failing) >= _REFUSED_LEAST and len(failing) >= _FAILING_SHARE * len(recent):
+        return failed(
+            "Failing",
+            f"{len(failing)} of the last {len(recent)} requests failed with HTTP {failing[-1].status}: "
+            "Ollama answers, its engine does not",
         )
     return passed(f"{len(refused)} of {len(recent)} requests of the last minutes were refused")

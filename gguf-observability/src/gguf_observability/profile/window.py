@@ -20,13 +20,14 @@ def diagnose_window(spec: ProfileSpec, observed: ProfileState, model: LoadedMode
         return unknown("ContextUntold", f"this engine does not tell the context of {model.name}")
     if length >= spec.context_length:
         return None
-    short = f"{model.name} is loaded with a context of {length} tokens, the profile promises {spec.context_length}"
+    promised = spec.context_length
+    short = f"{model.name} is loaded with a context of {length} tokens, the profile promises {promised}"
     sizes = {each.context for each in loads(observed.log.or_else(())) if each.context is not None}
     if len(sizes) > 1 and any(size >= spec.context_length for size in sizes):
         return failed(
             "ContextAlternates",
-            f"{short}; its log alternates {' and '.join(str(size) for size in sorted(sizes))}: a client reloads "
-            "it with its own num_ctx",
+            f"{short}; the log alternates {' and '.join(str(size) for size in sorted(sizes))}: "
+            "a client reloads it with its own num_ctx",
             model=model.name,
         )
     trained = _trained(observed)

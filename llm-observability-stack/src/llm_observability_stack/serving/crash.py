@@ -1,5 +1,6 @@
 """Why a container that has its image does not run, or does not stay."""
 
+import re
 from datetime import datetime, timedelta
 
 from edge_llm_tests.contract import Result, failed, unknown
@@ -9,9 +10,10 @@ from edge_llm_tests.reads import see
 from llm_observability_stack.serving.observe import STARTING, ServingState
 from llm_observability_stack.serving.where import Where
 
-__all__ = ["CRASH_REASONS", "diagnose_container", "diagnose_pod"]
+__all__ = ["CRASH_REASONS", "diagnose_container", "diagnose_evictions", "diagnose_pod"]
 
 CRASH_REASONS = (
+    "Evicted",
     "OomKilled",
     "HookFailed",
     "ProbeKilled",
@@ -26,6 +28,9 @@ CRASH_REASONS = (
     "NotReady",
     "Starting",
 )
+_KERNEL_LOG = "dmesg --time-format iso"
+_RECENT_EVICTION = timedelta(hours=1)
+_EVICTIONS = 2
 _RECENT_KILL = timedelta(days=1)
 _CONFIG = frozenset({"CreateContainerConfigError"})
 _CANNOT = frozenset({"CreateContainerError", "RunContainerError", "StartError", "ContainerCannotRun"})
@@ -33,14 +38,34 @@ _TAIL_LINES = 3
 _TAIL_LIMIT = 240
 
 
+def diagnose_evictions(observed: ServingState) -> Result | None:
+    """Whether the node evicts Ollama again and again, and it is not back; None where it does not."""
+    one = observed.installation
+    if one is None or any(pod.ready for pod in observed.live_pods):
+        return None
+    evicted = [
+        pod
+        for pod in one.pods
+        if pod.reason == "Evicted" and (pod.created is None or observed.now - pod.created < _RECENT_EVICTION)
+    ]
+    recent = [event for event in observed.about(one.namespace, one.name, "Pod") if event.reason == "Evicted"]
+    if len(evicted) + len(recent) < _EVICTIONS:
+        return None
+    said = evicted[-1].message if evicted else recent[-1].message
+    return failed(
+        "Evicted",
+        f"{one.path} was evicted {max(len(evicted), len(recent))} times of late, the last time: {said}",
+    )
+
+
 def diagnose_pod(observed: ServingState, pod: Pod) -> Result | None:
     """What keeps a scheduled pod from running; None where all its containers run and are ready."""
     for container in pod.containers:
         if (found := diagnose_container(observed, pod, container)) is not None:
             return found
-    if pod.ready:
-        return None
-    return _not_ready(observed, pod)
+    if not pod.ready:
+        return _not_ready(observed, pod)
+    return _runner_oom(observed, pod)
 
 
 def diagnose_container(observed: ServingState, pod: Pod, container: Container) -> Result | None:
@@ -119,6 +144,28 @@ def _oom(observed: ServingState, pod: Pod, container: Container) -> Result | Non
     )
 
 
+def _runner_oom(observed: ServingState, pod: Pod) -> Result | None:
+    """A kill inside the container that the container survived: the kernel's log alone tells."""
+    kernel = see(lambda: observed.recording.command(_KERNEL_LOG).output)
+    names = (pod.uid, pod.uid.replace("-", "_"))
+    for line in reversed(kernel.or_else("").splitlines()):
+        if "constraint=CONSTRAINT_MEMCG" not in line or not any(name in line for name in names if name):
+            continue
+        at = see(datetime.fromisoformat, line.split(" ", 1)[0])
+        if not at.seen or at.value.tzinfo is None or observed.now - at.value > _RECENT_KILL:
+            return None
+        killed = re.search(r"\btask=([^,]+)", line)
+        return failed(
+            "OomKilled",
+            f"the kernel killed {killed[1] if killed else 'a process'} of pod {pod.path} at {at.value} at "
+            "the container's memory limit (host memory, not the card's); the container itself went on",
+            independent=True,
+            pod=pod.name,
+            namespace=pod.namespace,
+        )
+    return None
+
+
 def _recurrence(pod: Pod, container: Container, finished: datetime) -> timedelta:
     """How long a kill stays news: a day, or twice the usual time between kills where there were several."""
     since = pod.started or pod.created
@@ -129,6 +176,13 @@ def _recurrence(pod: Pod, container: Container, finished: datetime) -> timedelta
 
 def _crash(observed: ServingState, pod: Pod, container: Container, about: tuple[Event, ...]) -> Result:
     where = _where(pod, container)
+    if changed := _event(about, "SandboxChanged"):
+        return failed(
+            "SandboxFailed",
+            f"container {container.name} of pod {pod.path} is killed because its sandbox does not stay "
+            f"({changed.count} times): {changed.message}",
+            **where,
+        )
     if any("probe" in event.message and event.reason == "Killing" for event in about):
         return failed(
             "ProbeKilled",
@@ -142,7 +196,6 @@ def _crash(observed: ServingState, pod: Pod, container: Container, about: tuple[
         return failed(
             "Ended",
             f"container {container.name} of pod {pod.path} ends by itself (exit code 0): it serves nothing",
-            independent=True,
             **where,
         )
     return failed(
@@ -160,6 +213,9 @@ def _waiting(observed: ServingState, pod: Pod, container: Container, about: tupl
         return failed("SandboxFailed", f"pod {pod.path} gets no sandbox: {sandbox.message}", **where)
     if mount := _event(about, "FailedMount") or _event(about, "FailedAttachVolume"):
         return failed("VolumeNotMounted", f"pod {pod.path} gets no volume: {mount.message}", **where)
+    pulling = next((each for each in reversed(about) if each.reason in ("Pulling", "Pulled")), None)
+    if pulling is not None and pulling.reason == "Pulling":
+        return unknown("Starting", f"pod {pod.path} waits for its image: {pulling.message}", **where)
     if observed.age(pod) < STARTING:
         return unknown("Starting", f"pod {pod.path} starts since {observed.age(pod)}", **where)
     return failed(

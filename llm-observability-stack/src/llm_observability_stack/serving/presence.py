@@ -1,16 +1,11 @@
 """Whether a promised model is on Ollama's disk, and why not."""
 
-import re
-from collections.abc import Iterator
-
-from edge_llm_tests.contract import Result, failed, unknown
-from edge_llm_tests.fields import texts
-from edge_llm_tests.objects import Container, Pod
+from edge_llm_tests.contract import Result, failed
 from edge_llm_tests.ollama import PresentModel, canonical
 
 from llm_observability_stack.serving.observe import ServingState
+from llm_observability_stack.serving.provisioning import PROVISIONING_REASONS, diagnose_provisioning
 from llm_observability_stack.serving.spec import ModelPromise
-from llm_observability_stack.serving.where import Where
 
 __all__ = ["PRESENCE_REASONS", "diagnose_absent", "diagnose_unlisted", "diagnose_weights"]
 
@@ -18,11 +13,10 @@ PRESENCE_REASONS = (
     "Absent",
     "OtherTag",
     "DeletedButLoaded",
-    "PullFails",
-    "StillPulling",
     "WrongDigest",
     "EmptyModel",
     "StoreUnreadable",
+    *PROVISIONING_REASONS,
 )
 _STORE_WORDS = (
     "permission denied",
@@ -42,9 +36,8 @@ def diagnose_absent(
     name = canonical(promise.name)
     listed = ", ".join(each.name for each in present) or "none"
     absent = f"model {promise.name} is not present: /api/tags lists {listed}"
-    for pod in _pulling(observed, promise):
-        if (pull := _pull_state(pod, promise)) is not None:
-            return pull
+    if (pull := diagnose_provisioning(observed, promise)) is not None:
+        return pull
     if any(each.name == name for each in observed.loaded.or_else(())):
         return failed(
             "DeletedButLoaded",
@@ -99,44 +92,4 @@ def diagnose_unlisted(observed: ServingState) -> Result | None:
             f"Ollama cannot read its models: HTTP {answer.status}: {said[:_MESSAGE_LIMIT]}",
             independent=True,
         )
-    return None
-
-
-def _pulling(observed: ServingState, promise: ModelPromise) -> Iterator[Pod]:
-    """Pods that are to bring the model: those whose command or environment names it."""
-    for pod in observed.pods.or_else(()):
-        owner = pod.owner
-        if owner is not None and owner[0] == "Job" and any(_brings(each, promise) for each in pod.containers):
-            yield pod
-
-
-def _brings(container: Container, promise: ModelPromise) -> bool:
-    words = (
-        *texts(container.raw, "command"),
-        *texts(container.raw, "args"),
-        *container.env.values(),
-    )
-    named = re.compile(rf"(?<![\w./-]){re.escape(promise.name)}(?![\w.-])")
-    return any(named.search(word) for word in words)
-
-
-def _pull_state(pod: Pod, promise: ModelPromise) -> Result | None:
-    where: Where = {"model": promise.name, "pod": pod.name, "namespace": pod.namespace}
-    for container in pod.containers:
-        for state in (container.state, container.last_state):
-            if state.terminated and state.exit_code != 0:
-                return failed(
-                    "PullFails",
-                    f"model {promise.name} is not present: pod {pod.path} that is to pull it fails "
-                    f"({container.restarts} restarts): {state.message[-_MESSAGE_LIMIT:] or state.terminated}",
-                    independent=True,
-                    **where,
-                )
-        if container.state.running:
-            return unknown(
-                "StillPulling",
-                f"model {promise.name} is not present yet: pod {pod.path} pulls it since "
-                f"{container.state.started}",
-                **where,
-            )
     return None

@@ -1,8 +1,10 @@
 """What stands between a client and Ollama, or Open WebUI: Service, endpoints, the address it listens on."""
 
-from edge_llm_tests.contract import Result, failed
+from datetime import timedelta
+
+from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.fields import integer, objects
-from edge_llm_tests.objects import EndpointSlice, Service
+from edge_llm_tests.objects import EndpointSlice, Pod, Service
 from edge_llm_tests.ollama import Installation, container_of
 from edge_llm_tests.ollama.installation import PORT, selects
 from edge_llm_tests.reads import ApiRead
@@ -19,6 +21,11 @@ __all__ = [
     "diagnose_web_ui_pods",
     "ready_addresses",
 ]
+
+_OWN_FAULTS = frozenset({"CrashLoopBackOff", "CreateContainerConfigError", "RunContainerError"})
+_STARTING_WORDS = frozenset({"ContainerCreating", "PodInitializing"})
+_WEB_UI_STARTING = timedelta(minutes=3)
+"""Open WebUI migrates its database and loads an embedding model before it is ready."""
 
 WEB_UI_REASONS = (
     "WebUiNotInstalled",
@@ -58,8 +65,12 @@ def diagnose_endpoints(observed: ServingState, one: Installation, service: Servi
                 pod=missed[0].name,
                 **where,
             )
+        if not ready_pods:
+            return unknown("NothingReady", f"no pod is ready that Service {service.path} could lead to")
         return failed(
-            "NoReadyEndpoint", f"Service {service.path} has no ready endpoint: no pod of it is ready", **where
+            "NoReadyEndpoint",
+            f"Service {service.path} has no ready endpoint, though pod {ready_pods[0].path} is ready",
+            **where,
         )
     declared = {
         port for pod in ready_pods if (container := container_of(pod)) is not None for port in container.ports
@@ -120,21 +131,35 @@ def diagnose_web_ui_pods(observed: ServingState, found: WebUi | None) -> Result 
     if any(pod.ready for pod in found.pods):
         return None
     for pod in found.pods:
-        for container in pod.containers:
-            waiting = container.state.waiting
-            if waiting or container.state.terminated:
-                last = container.last_state
-                return failed(
-                    "WebUiNotRunning",
-                    f"Open WebUI does not run: container {container.name} of pod {pod.path} is in "
-                    f"{waiting or container.state.terminated} ({container.restarts} restarts, last exit "
-                    f"{last.terminated or 'none'} {last.exit_code if last.exit_code is not None else ''})",
-                    independent=True,
-                    pod=pod.name,
-                    **where,
-                )
-    pods = ", ".join(f"{pod.path} ({pod.phase})" for pod in found.pods) or "none"
-    return failed("WebUiNotRunning", f"Open WebUI has no ready pod: {pods}", independent=True, **where)
+        if not pod.terminating:
+            return _web_ui_pod(observed, pod, where)
+    return failed("WebUiNotRunning", f"Open WebUI {found.namespace}/{found.name} has no pod", **where)
+
+
+def _web_ui_pod(observed: ServingState, pod: Pod, where: Where) -> Result:
+    """Why a pod of Open WebUI is not ready. What crashes by itself is its own fault, whatever else fails."""
+    for container in pod.containers:
+        waiting, last = container.state.waiting, container.last_state
+        crashed = waiting in _OWN_FAULTS or bool(container.state.terminated)
+        if waiting and (crashed or waiting not in _STARTING_WORDS):
+            return failed(
+                "WebUiNotRunning",
+                f"Open WebUI does not run: container {container.name} of pod {pod.path} is in {waiting}, "
+                f"{container.restarts} restarts, last end {last.terminated or 'none'} {last.exit_code or ''}",
+                independent=crashed,
+                pod=pod.name,
+                **where,
+            )
+    if observed.age(pod) < _WEB_UI_STARTING:
+        return unknown("WebUiStarting", f"Open WebUI's pod {pod.path} starts since {observed.age(pod)}")
+    condition = pod.conditions.get("PodScheduled")
+    said = f": {condition.message}" if condition is not None and condition.message else ""
+    return failed(
+        "WebUiNotRunning",
+        f"Open WebUI has no ready pod: {pod.path} is {pod.phase}{said}",
+        pod=pod.name,
+        **where,
+    )
 
 
 def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edge_llm_tests.contract import Result, failed, unknown
+from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Container, Node, Pod
 
 from llm_observability_stack.serving.observe import STARTING, ServingState
@@ -27,6 +28,7 @@ SCHEDULING_REASONS = (
     "NodeUnfit",
     "NoNodeMatches",
     "VolumeNotBound",
+    "VolumeMissing",
     "VolumeElsewhere",
     "SchedulingGated",
     "Unschedulable",
@@ -75,7 +77,7 @@ def diagnose_pending(observed: ServingState, pod: Pod) -> Result:
     for words, reason, what in _OTHERS:
         if re.search(words, said, re.IGNORECASE):
             return failed(reason, f"pod {pod.path} waits for {what}: {said}", independent=True, **where)
-    return _placed_nowhere(pod, said, where)
+    return _placed_nowhere(observed, pod, said, where)
 
 
 _OTHERS = (
@@ -86,10 +88,10 @@ _OTHERS = (
 )
 
 
-def _placed_nowhere(pod: Pod, said: str, where: Where) -> Result:
+def _placed_nowhere(observed: ServingState, pod: Pod, said: str, where: Where) -> Result:
     lower = said.lower()
     if "persistentvolumeclaim" in lower or "persistent volumes to bind" in lower:
-        return failed("VolumeNotBound", f"pod {pod.path} waits for its volume: {said}", **where)
+        return _without_volume(observed, pod, said, where)
     if "volume node affinity" in lower:
         return failed(
             "VolumeElsewhere",
@@ -113,6 +115,29 @@ def _placed_nowhere(pod: Pod, said: str, where: Where) -> Result:
             **where,
         )
     return failed("Unschedulable", f"pod {pod.path} has no node: {said}", **where)
+
+
+def _without_volume(observed: ServingState, pod: Pod, said: str, where: Where) -> Result:
+    claims = [
+        text(volume, "persistentVolumeClaim", "claimName")
+        for volume in pod.spec.volumes
+        if volume.get("persistentVolumeClaim")
+    ]
+    words = [
+        event.message
+        for claim in claims
+        for event in observed.about(pod.namespace, claim, "PersistentVolumeClaim")
+        if event.warning
+    ]
+    because = f" ({words[-1]})" if words else ""
+    missing = "not found" in said or any("storageclass" in word and "not found" in word for word in words)
+    return failed(
+        "VolumeMissing" if missing else "VolumeNotBound",
+        f"pod {pod.path} waits for its volume: {said}{because}",
+        independent=missing,
+        claim=claims[0] if claims else "",
+        **where,
+    )
 
 
 def _said(observed: ServingState, pod: Pod) -> str:

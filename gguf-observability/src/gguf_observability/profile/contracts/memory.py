@@ -30,6 +30,8 @@ _LOADED = ("model.resident", "model.loadable", "model.present", "serving.answers
         "gpu.allocatable",
         "gpu.runtime-handler",
         "host.driver-answers",
+        "host.driver-fit",
+        "host.device-nodes",
         "host.card-healthy",
     ),
     applies=lambda spec: spec.processor != "",

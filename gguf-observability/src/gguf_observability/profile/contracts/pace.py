@@ -34,7 +34,7 @@ def stable(spec: ProfileSpec, observed: ProfileState) -> Result:
     "profile.clocks",
     "no card works at a fraction of its clock because of heat or power",
     reasons=THROTTLE_REASONS,
-    after=("host.driver-answers", "host.card-healthy"),
+    after=("host.driver-answers", "host.card-healthy", "host.not-throttled"),
     applies=lambda spec: spec.processor == "gpu",
 )
 def clocks(_spec: ProfileSpec, observed: ProfileState) -> Result:
@@ -49,7 +49,7 @@ def clocks(_spec: ProfileSpec, observed: ProfileState) -> Result:
     "profile.requests",
     "requests are answered, not refused for a full queue",
     reasons=QUEUE_REASONS,
-    after=("serving.answers", "serving.running"),
+    after=("serving.answers", "serving.running", "model.loadable", "profile.vram", "profile.processor"),
 )
 def requests(_spec: ProfileSpec, observed: ProfileState) -> Result:
     """As the last requests in Ollama's log tell."""

@@ -2,7 +2,7 @@
 
 from edge_llm_tests.contract import Result, contract, passed, unknown
 
-from llm_observability_stack.serving.crash import CRASH_REASONS, diagnose_pod
+from llm_observability_stack.serving.crash import CRASH_REASONS, diagnose_evictions, diagnose_pod
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.pull import PULL_REASONS, diagnose_pull
 from llm_observability_stack.serving.spec import ServingSpec
@@ -40,6 +40,8 @@ def image(_spec: ServingSpec, observed: ServingState) -> Result:
         "host.driver-answers",
         "host.card-on-bus",
         "host.card-healthy",
+        "host.device-nodes",
+        "host.memory-available",
         "gpu.runtime-handler",
         "gpu.runtime-class",
         "gpu.sandboxes",
@@ -51,6 +53,8 @@ def running(_spec: ServingSpec, observed: ServingState) -> Result:
     placed = [pod for pod in observed.live_pods if pod.node]
     if not placed:
         return unknown("NothingScheduled", "no pod of Ollama has a node to run on")
+    if (evicted := diagnose_evictions(observed)) is not None:
+        return evicted
     for pod in placed:
         if (found := diagnose_pod(observed, pod)) is not None:
             return found

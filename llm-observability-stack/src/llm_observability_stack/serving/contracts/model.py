@@ -48,7 +48,15 @@ def present(spec: ServingSpec, observed: ServingState) -> Result:
     "model.loadable",
     "the engine can load each promised model",
     reasons=("NothingSeen", *LOAD_REASONS),
-    after=("model.present", "serving.answers", "host.card-healthy", "host.driver-answers"),
+    after=(
+        "model.present",
+        "serving.answers",
+        "host.driver-answers",
+        "host.driver-fit",
+        "host.device-nodes",
+        "host.card-healthy",
+        "host.memory-available",
+    ),
     applies=lambda spec: bool(spec.models),
 )
 def loadable(spec: ServingSpec, observed: ServingState) -> Result:

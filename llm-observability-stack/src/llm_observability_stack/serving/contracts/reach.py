@@ -19,7 +19,14 @@ __all__ = ["answers", "endpoints", "web_ui"]
 @contract(
     "serving.endpoints",
     "a Service leads to Ollama's ready pods",
-    reasons=("NothingToReach", "NoService", "SelectorMismatch", "NoReadyEndpoint", "WrongTargetPort"),
+    reasons=(
+        "NothingToReach",
+        "NothingReady",
+        "NoService",
+        "SelectorMismatch",
+        "NoReadyEndpoint",
+        "WrongTargetPort",
+    ),
     after=("serving.running",),
 )
 def endpoints(_spec: ServingSpec, observed: ServingState) -> Result:
