@@ -1,9 +1,7 @@
 {{/* Prometheus's share of its volume, in MB (which Prometheus counts in powers of 1024). */}}
 {{- define "edge-telemetry.retentionMb" -}}
 {{- $size := .Values.prometheus.storage.size }}
-{{- $number := regexFind "^[0-9]+" $size | int64 }}
-{{- $unit := regexFind "[A-Za-z]+$" $size }}
-{{- $mebibytes := mul $number (get (dict "Mi" 1 "Gi" 1024 "Ti" 1048576) $unit) }}
+{{- $mebibytes := include "edge-telemetry.mebibytes" $size | int64 }}
 {{- $share := div (mul $mebibytes .Values.prometheus.retention.sizePercent) 100 }}
 {{- if lt $share 256 }}
 {{- fail (printf "prometheus.storage.size %s is too small: its share for blocks is %d MB, and below 256 MB it is all write-ahead log; give it 1Gi at least" $size $share) }}
