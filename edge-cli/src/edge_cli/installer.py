@@ -182,11 +182,10 @@ class Installer:
 
         # it would log each failure with the kubeconfig's path; the error says it better
         logging.getLogger("pyhelm3.command").disabled = True
-        command = pyhelm3.Command(
-            executable=str(self._helm), kubeconfig=self._kubeconfig, kubecontext=self._context
-        )
+        # it starts a shell, and ends the shell alone when cancelled: so let the shell become helm
+        command = pyhelm3.Command(executable="exec", kubeconfig=self._kubeconfig, kubecontext=self._context)
         try:
-            return bytes(await command.run(argv, stdin))
+            return bytes(await command.run([self._helm, *argv], stdin))
         except pyhelm3.Error as error:
             raise helm_error(argv[0], *where, error.stderr.decode("utf-8", "replace")) from None
 
