@@ -10,11 +10,11 @@ from llm_observability_stack.telemetry.cards import Cards
 from llm_observability_stack.telemetry.gpu_exporter import exporter_pods
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.prometheus_api import Sample
+from llm_observability_stack.telemetry.scrape import clocks_differ, overdue
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
 __all__ = ["SeriesFault", "series_fault"]
 
-_OLD = timedelta(minutes=10)  # twice the time after which Prometheus itself calls a series stale
 _SETTLING = timedelta(minutes=3)  # a new holder is named after the exporter's next look and the next scrape
 _POD_LABELS = ("exported_pod", "pod_name", "exported_pod_name", "pod")
 _NO_CARDS = Cards(frozenset(), sliced=False, shares_memory=False)
@@ -69,10 +69,10 @@ def _unsupported(name: str, cards: Cards) -> bool:
 
 def _old(found: Mapping[str, Sequence[Sample]], observed: TelemetryState) -> SeriesFault | None:
     for name, samples in found.items():
-        newest = max((sample.at for sample in samples), default=None)
-        if newest is not None and observed.now - newest > _OLD:
-            age_min = (observed.now - newest).total_seconds() / 60
-            return SeriesFault("SeriesOld", f"the newest {name} is {age_min:.0f} min old: it does not move")
+        if (age := overdue(samples, observed.now)) is not None:
+            message = f"the newest {name} is {age.total_seconds() / 60:.0f} min old: it does not move"
+            clocks = observed.targets.seen and clocks_differ(observed.targets.value, observed.now)
+            return SeriesFault("SeriesOld", message, undecided=clocks)
     return None
 
 

@@ -31,6 +31,7 @@ class MonitorFault:
     message: str
     namespace: str = ""
     name: str = ""
+    undecided: bool = False
 
 
 def in_use(observed: TelemetryState) -> bool:
@@ -107,6 +108,9 @@ def _fault(observed: TelemetryState, monitor: Monitor) -> MonitorFault | None:
     chosen = selection(monitor, observed.prometheuses.value)
     if chosen.selected is False:
         return MonitorFault(chosen.reason, chosen.message, monitor.namespace, monitor.name)
+    if chosen.selected is None:
+        message = f"whether ServiceMonitor {monitor.path} is selected hangs on labels of its namespace"
+        return MonitorFault("SelectorUndecided", message, monitor.namespace, monitor.name, undecided=True)
     found = monitor.services(observed.services.value)
     if not found:
         message = (

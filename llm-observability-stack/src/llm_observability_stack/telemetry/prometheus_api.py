@@ -1,5 +1,6 @@
 """Answers of the Prometheus and Alertmanager APIs, typed."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -260,6 +261,8 @@ def active_alerts(recording: Recording) -> frozenset[str]:
     """Names of the alerts that Alertmanager has. Use as `recording.view(active_alerts)`."""
     read = recording.http("alertmanager", "/api/v2/alerts")
     body = read.answer
+    if isinstance(body, str) and body.lstrip().startswith("["):
+        body = json.loads(body)  # a list that was kept as text
     if not isinstance(body, list):
         raise UnseenError(read.key, "Malformed", f"{read.key}: the body is not a list of alerts")
     return frozenset(text(raw, "labels", "alertname") for raw in objects({"alerts": body}, "alerts"))

@@ -1,19 +1,21 @@
 """What is wrong with the scrape of a role: missing, down, late, or not tried yet."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from llm_observability_stack.telemetry.observe import TelemetryState
-from llm_observability_stack.telemetry.prometheus_api import Target, Targets
+from llm_observability_stack.telemetry.prometheus_api import Sample, Target, Targets
 
-__all__ = ["ScrapeFault", "clocks_differ", "pod_of", "scrape_fault"]
+__all__ = ["ScrapeFault", "clocks_differ", "overdue", "pod_of", "scrape_fault"]
 
 _TOO_SLOW = 0.95
 """Share of the timeout: a scrape that takes this long fails on the next busy day."""
 
 _STALLED_INTERVALS = 5
 _STALLED_AT_LEAST = timedelta(minutes=5)
+_OLD = timedelta(minutes=10)  # twice the time after which Prometheus itself calls a series stale
 _SAID_LIMIT = 200
 
 _ERRORS = (
@@ -101,6 +103,12 @@ def clocks_differ(targets: Targets, now: datetime) -> bool:
     return bool(scraped) and all(
         now - each.last_scrape > _patience(each) for each in scraped if each.last_scrape
     )
+
+
+def overdue(samples: Sequence[Sample], now: datetime) -> timedelta | None:
+    """The age of the newest sample, where it is too old to be called moving."""
+    newest = max((sample.at for sample in samples), default=None)
+    return now - newest if newest is not None and now - newest > _OLD else None
 
 
 def pod_of(observed: TelemetryState, role: str) -> str:

@@ -41,11 +41,11 @@ def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     if (complaint := unserved_kind(observed)) is not None:
         return failed("CrdMissing", complaint)
     missing = missing_crds(observed)
+    if not missing:
+        return passed("the kinds of monitoring.coreos.com are there")
     if not spec.operator and not in_use(observed):
         return passed("no Prometheus operator is used here, so none of its kinds is needed")
-    if missing:
-        return failed("CrdMissing", f"not known to the cluster: {', '.join(missing)}", crds=" ".join(missing))
-    return passed("the kinds of monitoring.coreos.com are there")
+    return failed("CrdMissing", f"not known to the cluster: {', '.join(missing)}")
 
 
 @contract(
@@ -101,6 +101,7 @@ def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "MonitorMatchesNoService",
         "MonitorPortUnknown",
         "OperatorDown",
+        "SelectorUndecided",
     ),
     after=("gpu.api", "telemetry.monitoring-crds"),
 )
@@ -110,8 +111,10 @@ def monitors(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         return passed("no Prometheus object: no operator decides what is scraped, the configuration does")
     faults, judged = monitor_faults(spec, observed)
     if faults:
-        first = faults[0]
+        first = min(faults, key=lambda fault: fault.undecided)
         message = "; ".join(fault.message for fault in faults)
+        if first.undecided:
+            return unknown(first.reason, message, monitor=first.name, namespace=first.namespace)
         return failed(first.reason, message, monitor=first.name, namespace=first.namespace)
     if not judged:
         return unknown("MonitorMissing", "no ServiceMonitor of a promised exporter was seen, nor its target")

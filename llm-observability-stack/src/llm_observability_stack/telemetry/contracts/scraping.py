@@ -13,7 +13,7 @@ from llm_observability_stack.telemetry.gpu_exporter import (
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER
-from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, pod_of, scrape_fault
+from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, overdue, pod_of, scrape_fault
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
 __all__ = ["CONTRACTS", "gpu_exporter", "gpu_target", "samples", "series", "targets"]
@@ -152,6 +152,11 @@ def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         return unknown("SamplesMissing", "no sample is stored yet: Prometheus has just started")
     if absent or not stored:
         return failed("SamplesMissing", f"no `up` series for {', '.join(absent) or 'any target'}")
+    if (age := overdue(stored, observed.now)) is not None:
+        message = f"the newest `up` is {age.total_seconds() / 60:.0f} min old"
+        if clocks_differ(observed.targets.value, observed.now):
+            return unknown("SamplesOld", f"{message}, as are all scrapes: a clock may be wrong")
+        return failed("SamplesOld", message)
     return passed(f"{len(stored)} targets have their `up` series")
 
 
