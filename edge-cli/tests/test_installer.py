@@ -382,7 +382,8 @@ def test_an_answer_that_is_no_json_is_kept_as_a_message(installer: Installer, ap
 
 
 def test_an_interrupted_helm_is_told_to_end(installer: Installer, helm: FakeHelm, release: Release) -> None:
-    helm.path.write_text("#!/bin/sh\ntrap 'echo ended > \"${0}.ended\"; exit 1' TERM\nsleep 30 & wait $!\n")
+    waits = "sleep 30 >/dev/null 2>&1 & wait $!"
+    helm.path.write_text(f"#!/bin/sh\ntrap 'echo ended > $0.ended; kill $!; exit 1' TERM\n{waits}\n")
 
     async def run() -> None:
         task = asyncio.create_task(installer.uninstall(release.name, release.namespace))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from edge_cli import tenure as module
-from edge_cli.installer import Answer
+from edge_cli.answer import Answer
 from edge_cli.lease import Holder, LeaseHeldError
 from edge_cli.tenure import LeaseLostError, Tenure, tenure
 from edge_llm_tests.errors import TargetUnreachableError

@@ -3,8 +3,9 @@
 from difflib import get_close_matches
 
 from edge_llm_tests.errors import UsageError
+from edge_llm_tests.layer import Layer
 
-__all__ = ["chosen"]
+__all__ = ["chosen", "layers_up_to"]
 
 
 def chosen(option: str, given: str, allowed: tuple[str, ...]) -> str:
@@ -18,3 +19,15 @@ def chosen(option: str, given: str, allowed: tuple[str, ...]) -> str:
     near = get_close_matches(given, allowed, n=1)
     step = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(allowed)}"
     raise UsageError(f"{option} {given}: no such choice", step)
+
+
+def layers_up_to(name: str | None, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The layers up to the one of that name; all of them for None.
+
+    Raises:
+        UsageError: There is no such layer.
+    """
+    if name is None:
+        return layers
+    names = tuple(layer.name for layer in layers)
+    return layers[: names.index(chosen("--to", name, names)) + 1]

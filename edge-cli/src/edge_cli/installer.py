@@ -13,9 +13,6 @@ import json
 import logging
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
@@ -25,11 +22,12 @@ from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError, Usa
 from edge_llm_tests.layer import Release
 from edge_llm_tests.readers.wire import Origin
 
+from edge_cli.answer import Answer, answered
 from edge_cli.fingerprint import described, fingerprint
 from edge_cli.helm_error import HelmError, helm_error
 from edge_cli.revision import Installed, Revision
 
-__all__ = ["Answer", "Installer", "find_helm"]
+__all__ = ["Installer", "find_helm"]
 
 LAYER_LABEL = (
     "edge-layer"  # on Helm's own record of the release, so that `edge down` finds what `edge up` made
@@ -41,25 +39,6 @@ _HISTORY_MAX = 10
 _OPERATION_LIMIT = "5m"  # one Helm call: hooks at most, for contracts do the waiting
 _WRITE_DEADLINE_S = 10.0
 _HELM_WITH_SERVER_SIDE_APPLY = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the API server said, and when, by its own clock."""
-
-    status: int
-    body: Mapping[str, Any]
-    at: datetime
-
-    @property
-    def ok(self) -> bool:
-        """Whether it did what was asked."""
-        return self.status < http.client.MULTIPLE_CHOICES
-
-    @property
-    def message(self) -> str:
-        """What it says about a refusal."""
-        return str(self.body.get("message", f"HTTP {self.status}"))
 
 
 def find_helm(given: Path | None = None) -> Path:
@@ -149,6 +128,25 @@ class Installer:
         return tuple(
             Installed(each["name"], each["namespace"], each["status"], each["chart"]) for each in listed
         )
+
+    async def manifest(self, release: Release) -> str:
+        """What the latest revision of the release made; empty if it is not installed."""
+        argv = ["get", "manifest", release.name, "--namespace", release.namespace]
+        try:
+            return (await self._run((release.name, release.namespace), argv)).decode()
+        except HelmError as error:
+            if "release: not found" in error.message:
+                return ""
+            raise
+
+    async def rendered(self, release: Release) -> str:
+        """What `apply` would make; the API server is asked, and nothing is changed."""
+        where = (release.name, release.namespace)
+        options = ["--install", "--output", "json", "--values", "-", "--namespace", release.namespace]
+        with as_file(release.chart) as folder:
+            argv = ["upgrade", release.name, folder, *options, "--dry-run=server"]
+            document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())
+        return str(document["manifest"])
 
     async def _history(self, release: Release, limit: int) -> tuple[Revision, ...]:
         argv = ["history", release.name, "--namespace", release.namespace, "--output", "json", "--max", limit]
@@ -265,8 +263,7 @@ class Installer:
                 target = urlsplit(self._origin.url).path.rstrip("/") + path
                 connection.request(verb, target, body=body, headers=headers)
                 response = connection.getresponse()
-                at = _server_time(response.getheader("Date"))
-                answer = Answer(response.status, _json(response.read()), at)
+                answer = answered(response)
                 connection.close()
         except (OSError, http.client.HTTPException) as error:
             raise TargetUnreachableError(
@@ -279,18 +276,3 @@ class Installer:
                 "use a kubeconfig that may administer the cluster (--kubeconfig, --context)",
             )
         return answer
-
-
-def _json(content: bytes) -> Mapping[str, Any]:
-    try:
-        body = json.loads(content)
-    except ValueError:
-        return {"message": content[:200].decode("utf-8", "replace").strip() or "an empty answer"}
-    return body if isinstance(body, dict) else {}
-
-
-def _server_time(date: str | None) -> datetime:
-    try:
-        return parsedate_to_datetime(date or "").astimezone(UTC)
-    except ValueError:
-        return datetime.now(UTC)

@@ -11,8 +11,9 @@ from edge_llm_tests.readers.target import known_clusters
 from edge_cli.installer import Installer, find_helm
 from edge_cli.progress import OnProgress
 from edge_cli.sandbox import SANDBOX, built_helm, start_sandbox
+from edge_cli.settings import environment_settings, load_settings
 
-__all__ = ["Site", "cluster_site", "sandbox_site"]
+__all__ = ["Site", "cluster_site", "profile_name", "running_sandbox_site", "sandbox_site"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,18 @@ def _kubeconfig(given: str | None) -> Path:
         return running[0].kubeconfig
 
 
+def running_sandbox_site() -> Site:
+    """The sandbox that runs on this machine.
+
+    Raises:
+        UsageError: None does.
+    """
+    found = next((each for each in known_clusters() if each.name == SANDBOX), None)
+    if found is None:
+        raise UsageError("no sandbox is running", "start it with `edge up --sandbox`")
+    return cluster_site(str(found.kubeconfig), None)
+
+
 def sandbox_site(tell: OnProgress) -> Site:
     """The sandbox: what is missing of it is built, its node is started or found running.
 
@@ -64,3 +77,15 @@ def sandbox_site(tell: OnProgress) -> Site:
     kubeconfig, helm = start_sandbox(tell)
     _, origin = load_kubeconfig(kubeconfig, None)
     return Site(live_target(name=SANDBOX), Installer(origin, helm, kubeconfig), kubeconfig, SANDBOX)
+
+
+def profile_name(flag: str | None, site: Site) -> str:
+    """Flag, else $EDGE_PROFILE, else what the cluster implies, else the settings file.
+
+    Raises:
+        UsageError: Nothing names one.
+    """
+    name = flag or environment_settings().profile or site.profile or load_settings().profile
+    if name is None:
+        raise UsageError("no profile is given", "give --profile NAME (`edge profile list` names them)")
+    return name

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from edge_llm_tests.errors import EdgeError
 
-from edge_cli.installer import Answer
+from edge_cli.answer import Answer
 from edge_cli.lease import (
     DURATION_S,
     NAME,

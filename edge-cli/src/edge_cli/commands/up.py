@@ -1,14 +1,11 @@
 """`edge up`: the platform, installed layer by layer; a layer starts only when the contracts below it hold."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from edge_cli.options import ContextOption, KubeconfigOption, OutputOption, ProfileOption
-
-if TYPE_CHECKING:
-    from edge_llm_tests.layer import Layer
 
 __all__ = ["up"]
 
@@ -45,7 +42,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - as above
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - as above
 
-    from edge_cli.choice import chosen  # noqa: PLC0415 - as above
+    from edge_cli.choice import chosen, layers_up_to  # noqa: PLC0415 - as above
     from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
     from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
     from edge_cli.installation import install  # noqa: PLC0415 - as above
@@ -55,14 +52,14 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - as above
     from edge_cli.sandbox import SANDBOX, agree_to_build  # noqa: PLC0415 - as above
     from edge_cli.settings import environment_settings, load_settings  # noqa: PLC0415 - as above
-    from edge_cli.site import cluster_site, sandbox_site  # noqa: PLC0415 - as above
+    from edge_cli.site import cluster_site, profile_name, sandbox_site  # noqa: PLC0415 - as above
     from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
 
     settings = load_settings()
     chosen_output = Output(chosen("--output", output or settings.output or "table", tuple(Output)))
     limits = Limits(timeout_s=parse_duration(timeout or settings.timeout or _DEFAULT_TIMEOUT))
     layers = load_layers()
-    climbed = _up_to(to, layers)
+    climbed = layers_up_to(to, layers)
     if sandbox and (kubeconfig or context):
         raise UsageError("--sandbox brings its own kubeconfig", "leave --kubeconfig and --context out")
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
@@ -76,22 +73,9 @@ def up(  # noqa: PLR0917 - typer passes options by name
             site = sandbox_site(tell)
         else:
             site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context)
-        name = asked or site.profile or settings.profile
-        if not name:
-            raise UsageError("no profile is given", "give --profile NAME (`edge profile list`)")
-        held_to = load_profile(name, layers)
+        held_to = load_profile(profile_name(asked, site), layers)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
     conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, sandbox=site.profile == SANDBOX)
     sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
     sys.stdout.flush()
     raise typer.Exit(conclusion.exit_code)
-
-
-def _up_to(name: str | None, layers: "tuple[Layer, ...]") -> "tuple[Layer, ...]":
-    """The layers up to the one of that name; all of them for None."""
-    if name is None:
-        return layers
-    from edge_cli.choice import chosen  # noqa: PLC0415 - asked for by an option
-
-    names = tuple(layer.name for layer in layers)
-    return layers[: names.index(chosen("--to", name, names)) + 1]

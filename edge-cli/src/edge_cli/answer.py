@@ -1,0 +1,50 @@
+"""An answer of the API server to the installer: status, body, and when, by the server's own clock."""
+
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+__all__ = ["Answer", "answered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the API server said, and when, by its own clock."""
+
+    status: int
+    body: Mapping[str, Any]
+    at: datetime
+
+    @property
+    def ok(self) -> bool:
+        """Whether it did what was asked."""
+        return self.status < http.client.MULTIPLE_CHOICES
+
+    @property
+    def message(self) -> str:
+        """What it says about a refusal."""
+        return str(self.body.get("message", f"HTTP {self.status}"))
+
+
+def answered(response: http.client.HTTPResponse) -> Answer:
+    """The answer that a response carries."""
+    return Answer(response.status, _json(response.read()), _server_time(response.getheader("Date")))
+
+
+def _json(content: bytes) -> Mapping[str, Any]:
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return {"message": content[:200].decode("utf-8", "replace").strip() or "an empty answer"}
+    return body if isinstance(body, dict) else {}
+
+
+def _server_time(date: str | None) -> datetime:
+    try:
+        return parsedate_to_datetime(date or "").astimezone(UTC)
+    except ValueError:
+        return datetime.now(UTC)
