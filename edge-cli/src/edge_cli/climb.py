@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from edge_llm_tests.evaluate import Finding
 from edge_llm_tests.layer import Layer, Release
+from edge_llm_tests.redact import redact_text
 
 from edge_cli.activity import last_event, rolling_out
 from edge_cli.ascent import Act, Ascent, End, Ground, Look, broken
@@ -167,8 +168,11 @@ class _Climb:
                 ground.tell(Progress(Stage.HOLDS if verdict is Verdict.HOLDS else Stage.STOPPED, layer.name))
                 return look, verdict
             first = (below + own)[0]
-            event = last_event(look.recording, namespaces)
-            ground.tell(Progress(Stage.WAIT, layer.name, first.contract.id, first.result.message, event))
+            said, event = (
+                redact_text(each)[0]
+                for each in (first.result.message, last_event(look.recording, namespaces))
+            )
+            ground.tell(Progress(Stage.WAIT, layer.name, first.contract.id, said, event))
             await ground.sleep(_PAUSES_S[looks] if looks < len(_PAUSES_S) else 1.0)
             looks += 1
 
