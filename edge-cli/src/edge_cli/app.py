@@ -26,7 +26,7 @@ class Entry:
 
 
 COMMANDS: dict[str, Entry] = {
-    "up": Entry("edge_cli.commands.up:up", "Install layer by layer, each behind its gate."),
+    "up": Entry("edge_cli.commands.up:up", "Install the platform layer by layer, each behind its gate."),
     "diagnose": Entry("edge_cli.commands.diagnose:diagnose", "Name the one thing to fix, and who fixes it."),
     "status": Entry(
         "edge_cli.commands.status:status", "Show each layer in a line: gate, contracts, workloads."
@@ -36,7 +36,10 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("edge_cli.commands.explain:explain", "Print a contract or reason: promise, remedies."),
     "evidence": Entry("edge_cli.commands.evidence:evidence", "Record, show, compare and redact evidence."),
     "profile": Entry("edge_cli.commands.profile:profile", "List, show and check profiles."),
-    "sandbox": Entry("edge_cli.commands.sandbox:sandbox", "Build, start and stop a disposable real cluster."),
+    "sandbox": Entry(
+        "edge_cli.commands.sandbox:sandbox",
+        "A disposable real cluster of one node on this machine, with a SIMULATED card.",
+    ),
 }
 """Every command in the order of the overview; nothing is imported before it is used."""
 
@@ -172,7 +175,7 @@ def _bounded(args: list[str], color: Color | None) -> int:
     except KeyboardInterrupt:
         return _say("interrupted", "", ExitCode.INTERRUPTED)
     except typer.Abort as abort:
-        if isinstance(abort.__context__, (KeyboardInterrupt, EOFError)):
+        if isinstance(abort.__context__, EOFError):
             return _say("interrupted", "", ExitCode.INTERRUPTED)
         return _say("stopped", "nothing was changed", ExitCode.FAULT)
     except BrokenPipeError:
@@ -181,6 +184,8 @@ def _bounded(args: list[str], color: Color | None) -> int:
         return ExitCode.FAULT
     except Exception as error:  # noqa: BLE001 - the boundary: no traceback reaches a user unasked
         return _usage(error) if hasattr(error, "format_message") else _fault(error)
+    if code == ExitCode.INTERRUPTED:  # typer makes it of Ctrl-C
+        return _say("interrupted", "", ExitCode.INTERRUPTED)
     return code if isinstance(code, int) else ExitCode.OK
 
 

@@ -123,10 +123,7 @@ def _blocked(finding: Finding, cause: str) -> Finding:
 
 def _freed(finding: Finding) -> Finding:
     """A cause that was taken for a consequence of what it causes."""
-    message = finding.result.message.removeprefix(f"stands on {finding.blocked_by}: ")
-    return replace(
-        finding, result=replace(finding.result, outcome=Outcome.FAIL, message=message), blocked_by=None
-    )
+    return replace(finding, result=replace(finding.result, outcome=Outcome.FAIL), blocked_by=None)
 
 
 def _undecided(key: str, findings: tuple[Finding, ...]) -> tuple[str, ...]:

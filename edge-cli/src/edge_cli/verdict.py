@@ -73,7 +73,9 @@ def _layer(layer: Layer) -> int | str:
 
 
 def _remedy(remedy: Remedy | None) -> dict[str, Any] | None:
-    return None if remedy is None else msgspec.to_builtins(remedy)
+    if remedy is None:
+        return None
+    return {**msgspec.to_builtins(remedy), "commands": list(remedy.commands)}
 
 
 class Refusal(msgspec.Struct, frozen=True):

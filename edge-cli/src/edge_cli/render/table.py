@@ -1,7 +1,6 @@
 """The verdict for a terminal: the ladder, then the one thing to fix, then what else and what was not seen."""
 
 from collections.abc import Iterator
-from itertools import groupby
 
 from edge_llm_tests.contract import Outcome
 from edge_llm_tests.layer import Remedy
@@ -86,29 +85,33 @@ def _mark(mark: tuple[str, str, str], paint: Paint) -> str:
 
 def _odd(rung: RungReport, page: Page) -> Iterator[str]:
     """The contracts of a rung that do not hold; consequences in one line for each thing that blocks them."""
-    paint = page.paint
     for step in rung.steps:
-        finding = step.finding
-        if finding.outcome is Outcome.BLOCKED and not page.verbose:
-            continue
-        if finding.outcome is Outcome.PASS and not page.verbose:
-            continue
-        if not finding.contract.required and not _is_odd(step) and not page.verbose:
-            continue
-        advisory = not finding.contract.required and finding.outcome is Outcome.FAIL
-        mark = _mark(_ADVISORY if advisory else _MARKS[finding.outcome], paint)
-        reason = f"  {paint(finding.result.reason, 'bold')}" if finding.result.reason else ""
-        yield f"    {mark} {finding.contract.id}{reason}{' (advisory)' if advisory else ''}"
-        yield from wrapped(finding.result.message, page.columns, " " * 8)
+        if page.verbose or not _folded(step):
+            yield from _contract(step, page)
     if not page.verbose:
-        blocked = [step.finding for step in rung.steps if step.finding.outcome is Outcome.BLOCKED]
-        for blocker, group in groupby(
-            sorted(blocked, key=lambda each: str(each.blocked_by)), lambda f: f.blocked_by
-        ):
-            names = _named([finding.contract.id for finding in group])
-            yield from _hung(
-                f"    {_mark(_MARKS[Outcome.BLOCKED], paint)} ", f"blocked by {blocker}: {names}", page, 6
-            )
+        folded = [each.finding for each in rung.steps if each.finding.blocked_by and _folded(each)]
+        mark = _mark(_MARKS[Outcome.BLOCKED], page.paint)
+        for blocker in dict.fromkeys(finding.blocked_by for finding in folded):
+            names = _named([each.contract.id for each in folded if each.blocked_by == blocker])
+            yield from _hung(f"    {mark} ", f"blocked by {blocker}: {names}", page, 6)
+
+
+def _folded(step: Step) -> bool:
+    """Whether a contract needs no line of its own: it holds, is a consequence, or an advisory not seen."""
+    finding = step.finding
+    if finding.outcome is Outcome.BLOCKED:
+        return not finding.result.message.startswith("caused by ")  # a cause above is worth a word
+    return finding.outcome is Outcome.PASS or (not finding.contract.required and not _is_odd(step))
+
+
+def _contract(step: Step, page: Page) -> Iterator[str]:
+    finding = step.finding
+    advisory = not finding.contract.required and _is_odd(step)
+    mark = _mark(_ADVISORY if advisory else _MARKS[finding.outcome], page.paint)
+    reason = f"  {page.paint(finding.result.reason, 'bold')}" if finding.result.reason else ""
+    after = " (advisory)" if advisory else f" (blocked by {finding.blocked_by})" if finding.blocked_by else ""
+    yield f"    {mark} {finding.contract.id}{reason}{after}"
+    yield from wrapped(finding.result.message, page.columns, " " * 8)
 
 
 def _named(ids: list[str]) -> str:
@@ -183,16 +186,15 @@ def _also(number: int, step: Step, page: Page) -> Iterator[str]:
 
 
 def _gaps(gaps: tuple[Gap, ...], page: Page) -> Iterator[str]:
-    """The reads that showed nothing: those that leave something undecided, and how many others."""
+    """The reads that showed nothing: how many, and those that leave something undecided."""
     if not gaps:
         return
-    shown = gaps if page.verbose else [gap for gap in gaps if gap.undecided][:_GAPS_LIMIT]
+    undecided = [gap for gap in gaps if gap.undecided]
+    shown = gaps if page.verbose else undecided[:_GAPS_LIMIT]
+    nothing = "" if undecided else ", which leaves nothing undecided"
+    more = "" if len(shown) == len(gaps) else " (-v lists them)"
     yield ""
-    yield page.paint(f"Not seen: {len(gaps)} of the core reads", "bold")
+    yield f"{page.paint(f'Not seen: {len(gaps)} of the core reads', 'bold')}{nothing}{more}"
     for gap in shown:
         leaves = f" leaves undecided {_named(list(gap.undecided))}" if gap.undecided else ""
         yield from _hung("  ", f"{gap.key}{leaves}", page, 4)
-    if len(shown) < len(gaps):
-        undecided = any(gap.undecided for gap in gaps[len(shown) :]) and shown
-        why = "-v lists them" if undecided else "what stands on them is decided, or blocked; -v lists them"
-        yield f"  {'and ' if shown else ''}{len(gaps) - len(shown)}{' more' if shown else ''} ({why})"
