@@ -65,6 +65,8 @@ class _Climb:
         for place, layer in enumerate(ground.layers):
             look, open_ = await self._gate(look, layer)
             if not open_:
+                closed_by = self._closed_by(look, layer)[0].contract.id
+                ground.tell(Progress(Stage.STOPPED, layer.name, message=f"gate closed by {closed_by}"))
                 return self._ended(End.CLOSED, place, look)
             look, verdict = await self._layer(look, layer)
             if verdict is not Verdict.HOLDS:
