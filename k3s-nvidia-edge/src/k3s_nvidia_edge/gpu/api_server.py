@@ -1,5 +1,6 @@
 """Whether the Kubernetes API answers, and lets itself be read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edge_llm_tests import Recording
@@ -24,52 +25,66 @@ LISTS = (
     "/apis/monitoring.coreos.com/v1/prometheuses",
 )
 _PROBES = ("/version", "/readyz")
-_EXPIRED = ("certificate has expired", "certificate_expired", "certificate expired", "not yet valid")
-_SUCCESS = range(200, 300)
+_EXPIRED = (
+    "certificate has expired",
+    "certificate_expired",
+    "certificate expired",
+    "certificate is not yet valid",
+)
+_SAID_LIMIT = 200
+_SERVER_ERROR = 500
+_NO_ANSWER_REASONS = ("Unauthorised", "NotTrusted", "Unreachable", "NameNotResolved", "TimedOut", "Forbidden")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """What came back from all reads of the API.
-
-    Attributes:
-        reads: Every read that was made.
-        missing: The first core read that was not made, where none was.
-    """
+    """What came back from the reads of the API that were made."""
 
     reads: tuple[ApiRead, ...]
-    missing: str = ""
 
     @property
-    def answered(self) -> bool:
-        """Whether at least one read was answered with success."""
-        return any(read.error is None and read.status in _SUCCESS for read in self.reads)
+    def answered(self) -> int:
+        """How many reads came back with what the Kubernetes API, and nothing else, answers."""
+        return sum(_is_kubernetes(read) for read in self.reads)
 
     @property
-    def refusals(self) -> dict[str, UnseenError]:
-        """The first failure of each kind, by its reason."""
-        found: dict[str, UnseenError] = {}
-        for read in self.reads:
-            if (problem := read.problem) is not None:
-                found.setdefault(problem.reason, problem)
-        return found
+    def refusal(self) -> UnseenError:
+        """Why it cannot be looked at, the most telling reason first."""
+        problems = [problem for read in self.reads if (problem := read.problem) is not None]
+        for reason in _NO_ANSWER_REASONS:
+            for problem in problems:
+                if problem.reason == reason:
+                    return problem
+        if problems:
+            return problems[0]
+        key = self.reads[0].key
+        return UnseenError(key, "Malformed", f"{key}: what answers there is not the Kubernetes API")
+
+    @property
+    def refused(self) -> tuple[UnseenError, ...]:
+        """Every read that was not answered."""
+        return tuple(problem for read in self.reads if (problem := read.problem) is not None)
 
     @property
     def expired(self) -> str:
         """The words of a failed read that say a certificate has expired; empty where none does."""
         for read in self.reads:
-            said = str(read.body or "")
-            if read.problem is not None and any(word in said.lower() for word in _EXPIRED):
-                return said.strip()[:200]
+            if read.problem is not None and any(word in _said(read).lower() for word in _EXPIRED):
+                return _said(read)
         return ""
 
     @property
     def not_ready(self) -> str:
-        """What /readyz says where it is asked and not ready; empty otherwise."""
+        """What the API says of itself where it answers and is not ready; empty otherwise."""
         for read in self.reads:
-            if read.key.endswith(":/readyz") and read.error is None and (read.status or 0) >= 500:  # noqa: PLR2004 - the HTTP class of server errors
+            if read.key.endswith(":/readyz") and read.error is None and (read.status or 0) >= _SERVER_ERROR:
                 failing = [line for line in str(read.body or "").splitlines() if line.startswith("[-]")]
                 return "; ".join(failing) or f"HTTP {read.status}"
+        failing_all = [
+            read for read in self.reads if read.error is None and (read.status or 0) >= _SERVER_ERROR
+        ]
+        if failing_all and len(failing_all) == len(self.reads):
+            return f"HTTP {failing_all[0].status}: {_said(failing_all[0])}"
         return ""
 
 
@@ -77,12 +92,35 @@ def api_server(recording: Recording) -> ApiServer:
     """The state of the API. Use as `recording.view(api_server)`.
 
     Raises:
-        UnseenError: Not one read of the API was made.
+        UnseenError: Not one read of the API was made, or all that were are damaged.
     """
     made: list[ApiRead] = []
+    damaged: UnseenError | None = None
     for path in (*_PROBES, *LISTS):
         if recording.has(f"api:{path}"):
-            made.append(recording.api(path))
-    if not made:
-        raise UnseenError("api:/version", "NotObserved", "no read of the Kubernetes API was made (api:/version and others)")
-    return ApiServer(tuple(made))
+            try:
+                made.append(recording.api(path))
+            except UnseenError as unseen:
+                damaged = unseen
+    if made:
+        return ApiServer(tuple(made))
+    raise damaged or UnseenError(
+        "api:/version", "NotObserved", "no read of the Kubernetes API was made: api:/version was not read"
+    )
+
+
+def _said(read: ApiRead) -> str:
+    body = read.body
+    said = body.get("message", body.get("error", "")) if isinstance(body, Mapping) else body
+    return str(said or "").strip()[:_SAID_LIMIT]
+
+
+def _is_kubernetes(read: ApiRead) -> bool:
+    if read.key.endswith(":/readyz"):
+        return read.problem is None and str(read.body).strip() == "ok"
+    try:
+        if read.key.endswith(":/version"):
+            return isinstance(read.document.get("gitVersion"), str)
+        return bool(read.items) or True
+    except UnseenError:
+        return False

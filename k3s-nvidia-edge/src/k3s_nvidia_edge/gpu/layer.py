@@ -1,12 +1,15 @@
 """k3s and the GPU as a layer: its reads, state, promises, release."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
 from edge_llm_tests import Layer, Recording
 from edge_llm_tests.layer import Release
+from edge_llm_tests.ollama import log_key
+
 from k3s_nvidia_edge.gpu import api_server, service_unit
+from k3s_nvidia_edge.gpu.cast import Cast, Role, cast
 from k3s_nvidia_edge.gpu.contracts import CONTRACTS
 from k3s_nvidia_edge.gpu.observe import observe
 from k3s_nvidia_edge.gpu.spec import GpuSpec
@@ -14,6 +17,7 @@ from k3s_nvidia_edge.gpu.spec import GpuSpec
 __all__ = ["LAYER"]
 
 _RELEASE, _NAMESPACE, _CHART = "gpu", "gpu-operator", "k3s-nvidia-edge"
+_PODS_PER_ROLE = 8  # logs of more would say the same
 _CORE_READS = (
     f"command:{service_unit.KEY}",
     "file:/etc/rancher/k3s/config.yaml",
@@ -31,7 +35,22 @@ _RUNTIME_READS = (
 
 
 def _reads(spec: GpuSpec, recording: Recording) -> tuple[str, ...]:
-    return (*_CORE_READS, *(_RUNTIME_READS if spec.has_gpu else ()))
+    """Core reads, then the logs of the pods that make the GPU usable."""
+    return (*_CORE_READS, *(_RUNTIME_READS if spec.has_gpu else ()), *_logs(recording))
+
+
+def _logs(recording: Recording) -> Iterator[str]:
+    players = recording.view(cast).or_else(Cast())
+    for role in (Role.PLUGIN, Role.TOOLKIT, Role.DRIVER, Role.OPERATOR, Role.PROVISIONER):
+        for pod in players.of(role)[:_PODS_PER_ROLE]:
+            if role != Role.PLUGIN and pod.ready:
+                continue
+            for container in pod.containers:
+                if container.init and container.ready:
+                    continue
+                yield log_key(pod, container.name)
+                if container.restarts:
+                    yield log_key(pod, container.name, previous=True)
 
 
 def _releases(values: Mapping[str, Any]) -> tuple[Release, ...]:

@@ -1,6 +1,7 @@
 """The host as a layer: its reads, state, promises."""
 
 from edge_llm_tests import Layer, Recording
+
 from k3s_nvidia_edge.host import kernel_log, module, nvidia_smi, pci
 from k3s_nvidia_edge.host.contracts import CONTRACTS
 from k3s_nvidia_edge.host.observe import observe

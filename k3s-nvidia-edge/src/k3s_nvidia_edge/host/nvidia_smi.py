@@ -7,6 +7,7 @@ from enum import Enum, auto
 
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import UnseenError
+
 from k3s_nvidia_edge.host.card import Card, card
 
 __all__ = ["KEY", "NvidiaSmi", "SmiAnswer", "classified", "nvidia_smi"]
@@ -119,13 +120,13 @@ def classified(said: str, rc: int | None = None) -> SmiAnswer:
 
 
 def _listed(report: str, *, inforom_corrupted: bool) -> NvidiaSmi:
-    from xml.etree import ElementTree  # noqa: PLC0415 - costs some ms that a CPU profile need not pay
+    from xml.etree import ElementTree as ET  # noqa: PLC0415 - costs some ms that a CPU profile need not pay
 
     if "<!ENTITY" in report:
         raise ValueError("an XML report with entities is not nvidia-smi's")
     try:
-        root = ElementTree.fromstring(report[report.index("<nvidia_smi_log") :])  # noqa: S314 - no entities, see above
-    except ElementTree.ParseError as error:
+        root = ET.fromstring(report[report.index("<nvidia_smi_log") :])  # noqa: S314 - no entities, see above
+    except ET.ParseError as error:
         raise ValueError(f"the XML report breaks off or is damaged: {error}") from None
     driver = (root.findtext("driver_version") or "").strip()
     cards = tuple(card(element) for element in root.findall("gpu"))

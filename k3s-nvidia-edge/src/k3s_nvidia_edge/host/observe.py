@@ -6,6 +6,7 @@ from datetime import datetime
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Node, Pod, nodes, pods
 from edge_llm_tests.reads import Sight, UnseenError
+
 from k3s_nvidia_edge.host.engine import complaint, cuda_failure, engine_version, lost_in_suspend
 from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
 from k3s_nvidia_edge.host.memory import Disk, Memory, disks, inotify_instances, memory

@@ -11,6 +11,7 @@ from datetime import timedelta
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Event, Pod, events, pods
 from edge_llm_tests.reads import UnseenError
+
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, classified
 from k3s_nvidia_edge.host.xid import is_hardware
 

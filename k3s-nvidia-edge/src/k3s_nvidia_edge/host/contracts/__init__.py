@@ -1,6 +1,7 @@
 """The host's promises, in the order of the ladder."""
 
 from edge_llm_tests import Contract
+
 from k3s_nvidia_edge.host.contracts import card, driver, machine
 
 __all__ = ["CONTRACTS"]

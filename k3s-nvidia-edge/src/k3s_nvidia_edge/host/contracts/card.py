@@ -1,6 +1,7 @@
 """Promises about the cards: sound, usable for computing, licensed, cool."""
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
+
 from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.health import counter_fault, plugin_fault, slowdown_fault, xid_fault
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer

@@ -1,6 +1,7 @@
 """Promises about the driver: it is loaded, has the cards, answers, and suits card and engine."""
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
+
 from k3s_nvidia_edge.host.answer_fault import answer_fault, surfaced_fault
 from k3s_nvidia_edge.host.driver_fault import bus_loss, refused_cards, unloaded_fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
+
 from k3s_nvidia_edge.host.memory_fault import kernel_kill
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.spec import HostSpec

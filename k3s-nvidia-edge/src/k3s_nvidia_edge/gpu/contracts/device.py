@@ -1,0 +1,129 @@
+"""Promises about the GPU as a resource: the device plugin, what the node offers, the operator."""
+
+from edge_llm_tests import Result, contract, failed, passed
+
+from k3s_nvidia_edge.gpu.cast import Role
+from k3s_nvidia_edge.gpu.observe import GpuState
+from k3s_nvidia_edge.gpu.offer_fault import offer_fault
+from k3s_nvidia_edge.gpu.operator_fault import operator_fault
+from k3s_nvidia_edge.gpu.plugin_fault import placement_fault, pod_fault
+from k3s_nvidia_edge.gpu.spec import GpuSpec
+
+__all__ = ["allocatable", "device_plugin", "operator"]
+
+
+def _has_gpu(spec: GpuSpec) -> bool:
+    return spec.has_gpu
+
+
+@contract(
+    "gpu.device-plugin",
+    "a device plugin runs on the GPU's node, and sees the GPU",
+    reasons=(
+        "NoDevicePlugin",
+        "PluginNotTolerating",
+        "PluginLabelMissing",
+        "PluginNotScheduled",
+        "PluginImageMissing",
+        "PluginWaits",
+        "PluginNotStarted",
+        "PluginCrashes",
+        "PluginBlind",
+    ),
+    after=(
+        "host.driver-answers",
+        "host.device-nodes",
+        "gpu.node-ready",
+        "gpu.cni",
+        "gpu.toolkit",
+        "gpu.runtime-handler",
+        "gpu.cgroup-driver",
+        "gpu.runtime-class",
+        "gpu.cdi",
+    ),
+    applies=_has_gpu,
+)
+def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
+    """Running and Ready says little: an old or a patient plugin waits for ever for a GPU that it cannot see."""
+    pods = observed.of(Role.PLUGIN)
+    for pod in pods:
+        config = observed.containerd
+        fault = pod_fault(
+            pod,
+            observed.logs(pod),
+            default_is_nvidia=config.seen and config.value.default_is_nvidia,
+            runtime_class=spec.runtime_class,
+        )
+        if fault is not None and not (fault.reason == "PluginBlind" and pod.ready and observed.offers):
+            return fault.result
+    if pods:
+        return passed(f"{len(pods)} device plugins run, and see the GPU as far as they say")
+    for workload in observed.plugins:
+        if fault := placement_fault(workload, observed.nodes):
+            return fault.result
+    if observed.plugins:
+        first = observed.plugins[0]
+        return failed(
+            "PluginNotScheduled",
+            f"DaemonSet {first.path} has no pod on {', '.join(node.name for node in observed.nodes[:3])}",
+            namespace=first.namespace,
+            daemonset=first.name,
+        )
+    if observed.offers:
+        return passed(
+            f"the node offers {', '.join(observed.offers)}, by a plugin of a name that is not known here"
+        )
+    return failed("NoDevicePlugin", "no device plugin for NVIDIA GPUs is deployed")
+
+
+@contract(
+    "gpu.allocatable",
+    "a node offers the GPUs that the profile promises, by the name that the serving pod asks for",
+    reasons=(
+        "NoAllocatableGpu",
+        "FewerGpusOffered",
+        "GpuMarkedUnhealthy",
+        "OtherResourceName",
+        "WholeGpuUnderMig",
+        "MigWithoutDevices",
+    ),
+    after=("gpu.device-plugin", "host.card-healthy", "host.cards-complete", "gpu.node-ready"),
+    applies=_has_gpu,
+)
+def allocatable(spec: GpuSpec, observed: GpuState) -> Result:
+    """MIG and time-slicing may rename the resource, and that is fine where the pod asks for it by that name."""
+    fault = offer_fault(spec, observed)
+    return (
+        fault.result
+        if fault
+        else passed(", ".join(f"{count} x {name}" for name, count in observed.offers.items()))
+    )
+
+
+@contract(
+    "gpu.operator",
+    "the GPU operator has all its parts ready, where there is one",
+    reasons=("OperatorCrashes", "OperatorNeedsMonitoringCrds", "OperatorPartsNotReady", "PolicyIgnored"),
+    after=(
+        "gpu.driver-owner",
+        "gpu.toolkit",
+        "gpu.runtime-handler",
+        "gpu.device-plugin",
+        "gpu.allocatable",
+        "gpu.sandboxes",
+        "host.device-nodes",
+        "host.card-healthy",
+    ),
+    applies=_has_gpu,
+)
+def operator(spec: GpuSpec, observed: GpuState) -> Result:
+    """Exporters that are not ready are telemetry's matter, though the operator counts them too."""
+    fault = operator_fault(observed)
+    if fault is not None:
+        return fault.result
+    policies = observed.policies
+    return passed(
+        f"ClusterPolicy {policies[0].name} is {policies[0].state}"
+        if policies
+        else "no GPU operator is installed"
+    )

@@ -1,0 +1,51 @@
+"""Running containers that have lost access to the GPU they were given."""
+
+import re
+
+from edge_llm_tests import Recording
+from edge_llm_tests.objects import pods
+from edge_llm_tests.reads import UnseenError
+
+from k3s_nvidia_edge.fault import Fault
+from k3s_nvidia_edge.gpu.observe import GpuState
+
+__all__ = ["lost_devices"]
+
+_LOG = re.compile(r"api:(/api/v1/namespaces/([^/]+)/pods/([^/]+)/log\?container=[^&]+&tailLines=200)$")
+_UNKNOWN_ERROR = re.compile(r"(?:nvml|NVML)[^\n]*unknown error", re.IGNORECASE)
+
+
+def lost_devices(observed: GpuState) -> Fault | None:
+    """Containers whose NVML says Unknown Error while the host's own driver works."""
+    if not observed.host_driver_works:
+        return None
+    found = observed.recording.view(_complaining).value
+    if not found:
+        return None
+    names = ", ".join(f"{namespace}/{name}" for namespace, name, _ in found)
+    namespace, name, said = found[-1]
+    return Fault(
+        "DevicesLost",
+        f"{names}: NVML Unknown Error in the container while the host's nvidia-smi is fine: access to the device is lost,"
+        f" as a systemd daemon-reload does to its cgroup; the last words: {said.strip()[-200:]}",
+        {"namespace": namespace, "pod": name},
+    )
+
+
+def _complaining(recording: Recording) -> tuple[tuple[str, str, str], ...]:
+    running = {
+        (pod.namespace, pod.name) for pod in recording.view(pods).value if pod.ready and not pod.terminating
+    }
+    found = []
+    for key in recording.matching("api:/api/v1/namespaces/"):
+        match = _LOG.match(key)
+        if match is None or (match[2], match[3]) not in running:
+            continue
+        try:
+            body = recording.api(match[1]).answer
+        except UnseenError:
+            continue
+        lines = [line for line in str(body).splitlines() if _UNKNOWN_ERROR.search(line)]
+        if lines:
+            found.append((match[2], match[3], lines[-1]))
+    return tuple(found)

@@ -1,0 +1,210 @@
+"""Why a device plugin does not offer the card: not placed, not started, crashing, or running and blind."""
+
+import re
+
+from edge_llm_tests.fields import objects, text, texts
+from edge_llm_tests.objects import Container, Node, Pod, Workload
+
+from k3s_nvidia_edge.fault import Fault
+
+__all__ = ["placement_fault", "pod_fault", "unmatched_label", "untolerated_taint"]
+
+_BLIND = (
+    "no devices found",
+    "failed to initialize nvml",
+    "could not load nvml",
+    "error_library_not_found",
+    "non-nvml platform",
+    "incompatible strategy detected",
+    "platform detection failed",
+    "invalid device discovery strategy",
+    "error_driver_not_loaded",
+)
+_PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
+_KEEPING_EFFECTS = ("NoSchedule", "NoExecute")
+_CONTROLLER_TAINTS = (
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/unschedulable",
+)
+"""Taints that every DaemonSet's pods tolerate by themselves."""
+
+_ERROR_LINE = re.compile(
+    r"^(?:E\d{4}|F\d{4}|\S+ (?:ERROR|FATAL)|.*(?:level=(?:error|fatal)|[Ee]rror|[Ff]ail))"
+)
+
+
+def placement_fault(workload: Workload, nodes: tuple[Node, ...]) -> Fault | None:
+    """What keeps the pods of a DaemonSet away from every one of the nodes."""
+    about = {"namespace": workload.namespace, "daemonset": workload.name}
+    reasons: list[Fault] = []
+    for node in nodes:
+        if taint := untolerated_taint(workload, node):
+            reasons.append(
+                Fault(
+                    "PluginNotTolerating",
+                    f"taint {taint} of node {node.name} keeps the device plugin {workload.path} away:"
+                    " it has no toleration for it",
+                    {**about, "node": node.name, "taint": taint.partition("=")[0].partition(":")[0]},
+                )
+            )
+        elif label := unmatched_label(workload, node):
+            reasons.append(
+                Fault(
+                    "PluginLabelMissing",
+                    f"the device plugin {workload.path} wants nodes with {label}, and node {node.name} has no such label",
+                    {**about, "node": node.name, "label": label},
+                )
+            )
+        else:
+            return None
+    return reasons[0] if reasons else None
+
+
+def untolerated_taint(workload: Workload, node: Node) -> str:
+    """A taint that keeps the DaemonSet's pods away, as `key=value:effect`; empty where there is none."""
+    for taint in node.taints:
+        key, effect = text(taint, "key"), text(taint, "effect")
+        if effect not in _KEEPING_EFFECTS or key in _CONTROLLER_TAINTS:
+            continue
+        if not workload.template.tolerates(taint):
+            value = text(taint, "value")
+            return f"{key}={value}:{effect}" if value else f"{key}:{effect}"
+    return ""
+
+
+def unmatched_label(workload: Workload, node: Node) -> str:
+    """A label that the DaemonSet's pods ask for and the node has not; empty where there is none."""
+    template = workload.template
+    for key, value in template.node_selector.items():
+        if node.labels.get(key) != value:
+            return f"{key}={value}"
+    terms = objects(
+        template.raw,
+        "affinity",
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    )
+    missing = ""
+    for term in terms:
+        unmet = [_written(raw) for raw in objects(term, "matchExpressions") if not _meets(raw, node)]
+        if not unmet:
+            return ""
+        missing = missing or unmet[0]
+    return missing
+
+
+def pod_fault(pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str) -> Fault | None:
+    """What is wrong with a device plugin's pod. `log` is its last lines, empty where there are none to be had."""
+    about = {
+        "namespace": pod.namespace,
+        "pod": pod.name,
+        "daemonset": pod.owner[1] if pod.owner else pod.name,
+    }
+    for container in pod.containers:
+        if container.state.waiting in _PULL:
+            return Fault(
+                "PluginImageMissing",
+                f"the image {container.image} of {pod.path} cannot be pulled: {container.state.message[:160]}",
+                about,
+            )
+    if waiting := _waiting_init(pod):
+        return Fault(
+            "PluginWaits",
+            f"device plugin {pod.path} waits in its init container {waiting.name}: {_end_of(waiting, '')}",
+            {**about, "container": waiting.name},
+        )
+    said = _telling(log)
+    for container in pod.containers:
+        if container.init or not (container.state.waiting or container.state.terminated):
+            continue
+        last = _end_of(container, said)
+        if container.state.waiting in ("ContainerCreating", "PodInitializing"):
+            return Fault(
+                "PluginNotStarted",
+                f"device plugin {pod.path} has not started: {container.state.waiting}",
+                about,
+            )
+        if _is_blind(f"{said} {last}".lower()):
+            hint = _class_hint(pod, default_is_nvidia=default_is_nvidia, runtime_class=runtime_class)
+            return Fault(
+                "PluginBlind", f"device plugin {pod.path} crashes, it cannot see the GPU: {last}{hint}", about
+            )
+        return Fault(
+            "PluginCrashes",
+            f"device plugin {pod.path} crashes ({container.restarts} restarts): {last}",
+            about,
+        )
+    if _is_blind(said.lower()):
+        hint = _class_hint(pod, default_is_nvidia=default_is_nvidia, runtime_class=runtime_class)
+        state = "Running and Ready, and" if pod.ready else "Running, and"
+        return Fault(
+            "PluginBlind", f"device plugin {pod.path} is {state} cannot see the GPU: {said}{hint}", about
+        )
+    if not pod.ready:
+        return Fault("PluginNotStarted", f"device plugin {pod.path} is not ready ({pod.phase})", about)
+    return None
+
+
+def _class_hint(pod: Pod, *, default_is_nvidia: bool, runtime_class: str) -> str:
+    if pod.spec.runtime_class or default_is_nvidia:
+        return ""
+    return f"; its pod has no runtimeClassName {runtime_class} and containerd's default runtime is another"
+
+
+def _is_blind(said: str) -> bool:
+    return any(word in said for word in _BLIND)
+
+
+def _waiting_init(pod: Pod) -> Container | None:
+    return next(
+        (
+            each
+            for each in pod.containers
+            if each.init
+            and not each.ready
+            and (each.state.running or each.state.waiting == "CrashLoopBackOff")
+        ),
+        None,
+    )
+
+
+def _end_of(container: Container, said: str) -> str:
+    ended = container.last_state.message or container.state.message
+    return " ".join((said or ended).split())[-300:] or "no words"
+
+
+def _telling(log: str) -> str:
+    """The line of a log that tells most: the last one with an error, or the one that says it is blind."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    registered = max((i for i, line in enumerate(lines) if "Registered device plugin" in line), default=-1)
+    after = lines[registered + 1 :]
+    errors = [line for line in after if _ERROR_LINE.match(line) or _is_blind(line.lower())]
+    blind = [line for line in errors if _is_blind(line.lower())]
+    chosen = blind[-1] if blind else errors[-1] if errors else ""
+    return chosen[:300]
+
+
+def _meets(expression: object, node: Node) -> bool:
+    key, operator = text(expression, "key"), text(expression, "operator")
+    value = node.labels.get(key)
+    match operator:
+        case "In":
+            return value in texts(expression, "values")
+        case "NotIn":
+            return value not in texts(expression, "values")
+        case "Exists":
+            return key in node.labels
+        case "DoesNotExist":
+            return key not in node.labels
+        case _:
+            return True  # Gt and Lt: nobody places a plugin by them
+
+
+def _written(expression: object) -> str:
+    values = ",".join(texts(expression, "values"))
+    return f"{text(expression, 'key')}={values}" if values else text(expression, "key")

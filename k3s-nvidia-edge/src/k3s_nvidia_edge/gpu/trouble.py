@@ -1,0 +1,135 @@
+"""What the kubelet says of sandboxes and containers that do not start, by whose trouble it is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+
+from edge_llm_tests import Recording
+from edge_llm_tests.objects import Event, Pod, events
+
+from k3s_nvidia_edge.gpu.cast import Cast, cast
+
+__all__ = ["Trouble", "TroubleKind", "is_recent", "recent_events", "troubles"]
+
+RECENT = timedelta(hours=1)  # the API server keeps events for an hour
+_SANDBOX_REASONS = ("FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed", "FailedSync")
+
+
+class TroubleKind(Enum):
+    """Whose trouble it is."""
+
+    NO_HANDLER = auto()
+    RUNTIME_BINARY = auto()
+    NETWORK = auto()
+    STALE_LIBRARY = auto()
+    CDI_DEVICE = auto()
+    DRIVER = auto()
+    GPU_HOOK = auto()
+    OTHER_SANDBOX = auto()
+
+
+_STALE_LIBRARY = re.compile(r"lib(?:nvidia|cuda|nvcuvid)[\w.-]*?\.so\.(\d+\.\d+(?:\.\d+)?)\S*: no such file")
+
+_KINDS = (
+    (
+        TroubleKind.NO_HANDLER,
+        re.compile(r'no runtime for "|RuntimeHandler "[^"]*" not supported|unknown runtime handler'),
+    ),
+    (
+        TroubleKind.RUNTIME_BINARY,
+        re.compile(
+            r"nvidia-container-runtime\S*: (?:executable file not found|no such file)|exec: .*nvidia-container-runtime"
+        ),
+    ),
+    (
+        TroubleKind.NETWORK,
+        re.compile(
+            r"(?:set ?up network|failed to find plugin|cni plugin not initialized|networkPlugin|cni config)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        TroubleKind.CDI_DEVICE,
+        re.compile(r"unresolvable CDI devices|failed to inject CDI devices|CDI device.* not found", re.IGNORECASE),
+    ),
+    (TroubleKind.STALE_LIBRARY, _STALE_LIBRARY),
+    (
+        TroubleKind.DRIVER,
+        re.compile(
+            r"driver/library version mismatch|driver not loaded|gpu is lost|unsatisfied condition|libnvidia-ml\.so",
+            re.IGNORECASE,
+        ),
+    ),
+    (TroubleKind.GPU_HOOK, re.compile(r"nvidia-container-(?:cli|runtime)|nvidia-ctk|nvidia-cdi-hook", re.IGNORECASE)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One pod that does not start, and the words of the kubelet or the runtime."""
+
+    kind: TroubleKind
+    pod: Pod
+    said: str
+
+    @property
+    def version(self) -> str:
+        """Version in the name of a library that is missing."""
+        found = _STALE_LIBRARY.search(self.said)
+        return found[1] if found else ""
+
+
+def troubles(recording: Recording) -> tuple[Trouble, ...]:
+    """The troubles of pods that are not ready now. Use as `recording.view(troubles)`.
+
+    Raises:
+        UnseenError: Pods or events were not seen.
+    """
+    players: Cast = recording.view(cast).value
+    by_name = {(pod.namespace, pod.name): pod for pod in players.unsettled}
+    found: dict[tuple[TroubleKind, str], Trouble] = {}
+    for event in recent_events(recording):
+        pod = by_name.get(event.about[1:])
+        if pod is not None and event.warning and event.reason in _SANDBOX_REASONS:
+            kind = _kind(event.message, sandbox=event.reason == "FailedCreatePodSandBox")
+            if kind is not None:
+                found[kind, pod.path] = Trouble(kind, pod, _flat(event.message))
+    for pod in players.unsettled:
+        for said in _states(pod):
+            if (kind := _kind(said, sandbox=False)) is not None:
+                found.setdefault((kind, pod.path), Trouble(kind, pod, _flat(said)))
+    return tuple(found.values())
+
+
+def recent_events(recording: Recording) -> tuple[Event, ...]:
+    """The events of the last hour. Use as `recording.view(recent_events)` or call it.
+
+    Raises:
+        UnseenError: Events were not seen.
+    """
+    return tuple(event for event in recording.view(events).value if is_recent(event.last, recording.now))
+
+
+def is_recent(moment: datetime | None, now: datetime) -> bool:
+    """Whether something happened within the last hour."""
+    return moment is not None and now - moment <= RECENT
+
+
+def _states(pod: Pod) -> Iterator[str]:
+    for container in pod.containers:
+        for state in (container.state, container.last_state):
+            if not container.ready and state.message:
+                yield state.message
+
+
+def _kind(said: str, *, sandbox: bool) -> TroubleKind | None:
+    for kind, words in _KINDS:
+        if words.search(said):
+            return kind
+    return TroubleKind.OTHER_SANDBOX if sandbox else None
+
+
+def _flat(said: str) -> str:
+    return re.sub(r"\s+", " ", said).strip()
