@@ -132,11 +132,10 @@ def _by_runtime(observed: ServingState, promise: GpuPromise, asking: Asking, ask
     if libraries - {"cpu"}:
         return passed(f"{asking.where} asks for {ask}; without a runtime class the engine found {libraries}")
     cdi, default = _cdi(observed), _default_runtime(observed)
-    if cdi or (default is not None and "nvidia" in default):
-        how = "CDI" if cdi else f"the default runtime {default}"
-        if not libraries:
-            return passed(f"{asking.where} asks for {ask}, which {how} brings without a runtime class")
-    elif libraries or (cdi is False and default is not None):
+    brings = "CDI" if cdi else default if default is not None and "nvidia" in default else ""
+    if brings:
+        return passed(f"{asking.where} asks for {ask}, which {brings} brings without a runtime class")
+    if libraries or (cdi is False and default is not None):
         return failed(
             "NoRuntimeClass",
             f"{asking.where} asks for {ask} and has no RuntimeClass {promise.runtime_class} "
@@ -144,8 +143,6 @@ def _by_runtime(observed: ServingState, promise: GpuPromise, asking: Asking, ask
             independent=True,
             runtime_class=promise.runtime_class,
         )
-    if libraries:
-        return passed(f"{asking.where} asks for {ask}, and {how} is to bring it")
     return unknown(
         "RuntimeUndecided",
         f"{asking.where} asks for {ask} without a runtime class; nothing seen tells if CDI brings it",

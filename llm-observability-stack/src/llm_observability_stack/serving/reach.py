@@ -167,6 +167,7 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
     one = observed.installation
     if one is None:
         return None
+    _ = observed.services.value
     reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
     wrong = []
     for url in found.backends:

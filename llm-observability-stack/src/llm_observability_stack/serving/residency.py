@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.fields import text
-from edge_llm_tests.ollama import FailureKind, LoadedModel, canonical, loads, standing_failure
+from edge_llm_tests.ollama import FailureKind, canonical, loads, standing_failure
 
 from llm_observability_stack.serving.observe import ServingState
-from llm_observability_stack.serving.spec import ModelPromise, ServingSpec
+from llm_observability_stack.serving.spec import ModelPromise
 
 __all__ = ["LOAD_REASONS", "RESIDENCY_REASONS", "diagnose_load", "diagnose_residency", "diagnose_shown"]
 
@@ -119,9 +119,3 @@ def _unloaded(observed: ServingState, promise: ModelPromise) -> Result:
         "client's own keep_alive",
         model=promise.name,
     )
-
-
-def says_loaded(loaded: tuple[LoadedModel, ...], spec: ServingSpec) -> list[str]:
-    """Promised models that are loaded."""
-    names = {each.name for each in loaded}
-    return [each.name for each in spec.models if canonical(each.name) in names]
