@@ -15,7 +15,7 @@ from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, nvidia_smi
 from k3s_nvidia_edge.host.pci import PciBus, pci_bus
 from k3s_nvidia_edge.host.platform import Platform, kernel_release, platform
 from k3s_nvidia_edge.host.spec import HostSpec
-from k3s_nvidia_edge.host.surfaced import Surfaced, plugin_hardware_xid, surfaced
+from k3s_nvidia_edge.host.surfaced import Surfaced, plugin_hardware_xid, surfaced, unsatisfied_image
 
 __all__ = ["HostState", "device_nodes", "driver_pods", "observe"]
 
@@ -149,6 +149,11 @@ class HostState:
     def engine_complaint(self) -> str:
         """The engine's own words that the driver is too old."""
         return self.recording.view(complaint).or_else("")
+
+    @property
+    def unsatisfied_image(self) -> str:
+        """What a container's image asks of the driver in vain; empty where none does."""
+        return self.recording.view(unsatisfied_image).or_else("")
 
     @property
     def lost_in_suspend(self) -> str:

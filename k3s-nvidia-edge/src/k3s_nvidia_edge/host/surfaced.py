@@ -15,13 +15,14 @@ from edge_llm_tests.reads import UnseenError
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, classified
 from k3s_nvidia_edge.host.xid import is_hardware
 
-__all__ = ["Surfaced", "surfaced"]
+__all__ = ["Surfaced", "plugin_hardware_xid", "surfaced", "unsatisfied_image"]
 
 _RECENT = timedelta(hours=1)  # the API server forgets events after an hour
 _LOG = re.compile(r"/pods/([^/]+)/log\?")
 _LOG_TAIL_LINES = 40
 _WORDS = re.compile(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
 _PLUGIN_XID = re.compile(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
+_UNSATISFIED = re.compile(r"requirement error: unsatisfied condition: [^\n]{1,120}")
 _NO_DRIVER = ("libnvidia-ml.so.1: cannot open", "driver not loaded", "driver_not_loaded")
 _SAID_LIMIT = 220
 
@@ -63,6 +64,17 @@ def plugin_hardware_xid(recording: Recording) -> tuple[int, str] | None:
         if found and is_hardware(int(found[-1][0])):
             return int(found[-1][0]), found[-1][1]
     return None
+
+
+def unsatisfied_image(recording: Recording) -> str:
+    """What a container that does not start asks of the driver and does not get; empty where none does.
+
+    Use as `recording.view(unsatisfied_image)`.
+    """
+    for where, said in _sayings(recording):
+        if found := _UNSATISFIED.search(said):
+            return f"{where}: {found[0]}"
+    return ""
 
 
 def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:

@@ -192,7 +192,7 @@ def cards_complete(spec: HostSpec, observed: HostState) -> Result:
 @contract(
     "host.driver-fit",
     "the driver is new enough for the engine, and of a branch that still has the card",
-    reasons=("DriverTooOldForEngine", "NoBranchFits"),
+    reasons=("DriverTooOldForEngine", "DriverTooOldForImage", "NoBranchFits"),
     after=("host.driver-answers",),
     applies=_has_gpu,
 )
@@ -209,6 +209,8 @@ def driver_fit(spec: HostSpec, observed: HostState) -> Result:
     version = observed.driver_version
     branch = int(version.partition(".")[0])
     complaint = observed.engine_complaint
+    if image := observed.unsatisfied_image:
+        return failed("DriverTooOldForImage", f"driver {version} is too old for a container's image; {image}")
     if not complaint and branch >= spec.driver_branch_min:
         return passed(f"driver {version} is of branch {spec.driver_branch_min} or newer")
     if not complaint and observed.engine_version.value < _ENGINE_WITH_BOUND:
