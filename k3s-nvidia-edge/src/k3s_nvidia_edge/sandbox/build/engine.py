@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +13,9 @@ from k3s_nvidia_edge.sandbox.build.golang import module_directory
 from k3s_nvidia_edge.sandbox.build.recipes import EngineRecipe
 from k3s_nvidia_edge.sandbox.build.workshop import Workshop
 
-__all__ = ["compile_engine", "keep_variants"]
+__all__ = ["compile_engine", "keep_variants", "tuning"]
 
+PROJECT_NAME: Final = "ollama-llama-server"
 PROJECT: Final = "llama/server"  # the engine's CMake project in Ollama's module
 VARIANT_LIST: Final = "ggml/src/CMakeLists.txt"  # where the sources list the CPU variants
 VARIANT: Final = re.compile(r"^ +ggml_add_cpu_backend_variant\((?P<name>[\w.]+)[^)\n]*\)\n", re.MULTILINE)
@@ -34,6 +36,7 @@ def compile_engine(recipe: EngineRecipe, shop: Workshop, out: Path) -> None:
             shop.program("cmake"),
             *("-S", str(project), "-B", str(build), "-G", "Ninja"),
             f"-DCMAKE_MAKE_PROGRAM={shop.program('ninja')}",
+            f"-DCMAKE_PROJECT_{PROJECT_NAME}_INCLUDE={tuning()}",
             *(f"-D{definition}" for definition in recipe.definitions),
             *strip,
         ],
@@ -52,6 +55,11 @@ def compile_engine(recipe: EngineRecipe, shop: Workshop, out: Path) -> None:
         if ".so" in path.name or path.name in recipe.targets:
             shutil.copy2(path, library / path.name, follow_symlinks=False)
     shutil.rmtree(work)
+
+
+def tuning() -> Path:
+    """What is added to the engine's CMake project so that it compiles fast."""
+    return Path(str(resources.files(__package__))) / "engine.cmake"
 
 
 def keep_variants(listing: str, wanted: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from k3s_nvidia_edge.sandbox.build.archive import machine_architecture
 from k3s_nvidia_edge.sandbox.build.cache import content_key
 from k3s_nvidia_edge.sandbox.build.component import Component
+from k3s_nvidia_edge.sandbox.build.engine import tuning
 from k3s_nvidia_edge.sandbox.build.golang import group_files
 from k3s_nvidia_edge.sandbox.build.image import reference
 from k3s_nvidia_edge.sandbox.build.python_app import code_files, pins, requirements
@@ -53,6 +54,7 @@ def _parts(component: Component, toolchain: Toolchain) -> Iterable[str | bytes]:
             yield from _files(recipe.group)
         case EngineRecipe() as recipe:
             yield f"gcc {toolchain.gcc}"
+            yield tuning().read_bytes()
             yield from _files(recipe.group)
         case PythonDependenciesRecipe() as recipe:
             asked = requirements(recipe.distributions)

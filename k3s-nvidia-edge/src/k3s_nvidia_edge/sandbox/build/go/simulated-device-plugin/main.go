@@ -109,26 +109,30 @@ func (s *server) Allocate(_ context.Context, request *plugin.AllocateRequest) (*
 }
 
 // register announces the plugin to the kubelet, again and again until the kubelet takes it or patience ends.
-func register(ctx context.Context, s *settings) error {
+// It returns the socket that the kubelet had just before: one that has another later is another kubelet.
+func register(ctx context.Context, s *settings) (os.FileInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	connection, err := grpc.NewClient("unix://"+filepath.Join(s.directory, "kubelet.sock"),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	socket := filepath.Join(s.directory, "kubelet.sock")
+	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer connection.Close()
 	request := &plugin.RegisterRequest{
 		Version: plugin.Version, Endpoint: s.socket, ResourceName: s.resource, Options: &plugin.DevicePluginOptions{},
 	}
 	for {
-		_, err := plugin.NewRegistrationClient(connection).Register(ctx, request, grpc.WaitForReady(false))
+		found, err := os.Stat(socket)
 		if err == nil {
-			return nil
+			_, err = plugin.NewRegistrationClient(connection).Register(ctx, request)
+		}
+		if err == nil {
+			return found, nil
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return nil, err
 		case <-time.After(pollInterval):
 		}
 	}
@@ -148,15 +152,15 @@ func serve(ctx context.Context, s *settings) error {
 	plugin.RegisterDevicePluginServer(served, &server{settings: s})
 	go func() { _ = served.Serve(listener) }() // ends with Stop
 	defer served.Stop()
-	if err := register(ctx, s); err != nil {
+	kubelet, err := register(ctx, s)
+	if err != nil {
 		return fmt.Errorf("the kubelet at %s took no registration of %s within %s: %w", s.directory, s.resource, s.patience, err)
 	}
-	kubelet, _ := os.Stat(filepath.Join(s.directory, "kubelet.sock"))
 	log.Printf("registered %s with %d device(s): %s", s.resource, len(s.devices), strings.Join(s.devices, " "))
 	for ctx.Err() == nil && s.currentFault() == "" {
 		now, err := os.Stat(filepath.Join(s.directory, "kubelet.sock"))
 		_, own := os.Stat(path) // a starting kubelet empties the directory
-		if err != nil || own != nil || !os.SameFile(now, kubelet) {
+		if err != nil || own != nil || !os.SameFile(now, kubelet) || !now.ModTime().Equal(kubelet.ModTime()) {
 			log.Print("the kubelet restarted: registering again")
 			return nil
 		}
