@@ -223,8 +223,8 @@ def test_every_remedy_says_what_to_do_where_it_is_written_and_how_grave_it_is() 
         page = re.fullmatch(r"contracts/(\S+)\.md", remedy.docs)
         assert page is not None, name
         assert page.group(1) in ids, name
-        for command in remedy.commands:
-            command.format_map({"namespace": "n", "pod": "p", "monitor": "m", "workload": "w"})
+        wanted = set(re.findall(r"\{(\w+)\}", " ".join(remedy.commands)))
+        assert wanted <= {"namespace", "pod", "monitor", "workload"}, name
 
 
 def test_a_crowd_of_pods_is_walked_once_and_quickly() -> None:

@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 from llm_observability_stack.exporter.catalogue import family
 from llm_observability_stack.exporter.source import Snapshot, Source, Worker
 
-__all__ = ["Board"]
+__all__ = ["SCRAPE_DEADLINE_S", "Board"]
 
 SCRAPE_DEADLINE_S = 5.0
 """Half of Prometheus' default scrape timeout."""
@@ -37,8 +37,12 @@ class Board(Collector):
         return {worker.source.name: worker.snapshot() for worker in self._workers}
 
     def collect(self) -> Iterator[Metric]:
-        """The families to serve: live sources are asked anew first, within the deadline of a scrape."""
-        until = time.monotonic() + SCRAPE_DEADLINE_S
+        """The families to serve, within the deadline of a scrape."""
+        return self.collect_within(SCRAPE_DEADLINE_S)
+
+    def collect_within(self, deadline_s: float) -> Iterator[Metric]:
+        """The families to serve; live sources are asked anew first, and waited for until the deadline."""
+        until = time.monotonic() + deadline_s
         live = [worker for worker in self._workers if worker.source.live]
         for worker in live:
             worker.ask()

@@ -1,27 +1,34 @@
 """Two ports: one answers `/metrics` and 404 to all else, the other tells a kubelet how the exporter is."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from edge_llm_tests.errors import UsageError
 from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
-from llm_observability_stack.exporter.board import Board
+from llm_observability_stack.exporter.board import SCRAPE_DEADLINE_S, Board
 
 __all__ = ["Server", "health_server", "metrics_server"]
 
 _CLIENT_TIMEOUT_S = 10.0  # a client that sends or takes nothing for this long is dropped
+_POLL_S = 0.1  # how long stopping may take
+_SHARE = 0.8  # of the scrape timeout; the rest is for the way
 _Answer = tuple[int, str, bytes]
+Headers = Message
 _PLAIN = "text/plain; charset=utf-8"
 
 
 class Server:
     """A listening port with a fixed set of paths."""
 
-    def __init__(self, address: str, port: int, paths: Mapping[str, Callable[[str], _Answer]]) -> None:
+    def __init__(self, address: str, port: int, paths: Mapping[str, Callable[[Headers], _Answer]]) -> None:
         class Handler(BaseHTTPRequestHandler):
             server_version = "edge-exporter"
             sys_version = ""
@@ -30,9 +37,7 @@ class Server:
 
             def do_GET(self) -> None:
                 answer = paths.get(urlsplit(self.path).path)
-                status, kind, body = (
-                    answer(self.headers.get("Accept", "")) if answer else (404, _PLAIN, b"not found\n")
-                )
+                status, kind, body = answer(self.headers) if answer else (404, _PLAIN, b"not found\n")
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
@@ -50,7 +55,9 @@ class Server:
                 "choose another --port, --health-port or --address",
             ) from None
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name=f"port-{port}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_POLL_S,), name=f"port-{port}", daemon=True
+        )
 
     @property
     def port(self) -> int:
@@ -74,14 +81,34 @@ def metrics_server(address: str, port: int, board: Board) -> Server:
     Raises:
         UsageError: The port cannot be had.
     """
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(board)
 
-    def metrics(accept: str) -> _Answer:
-        encode, kind = choose_encoder(accept)
+    def metrics(headers: Headers) -> _Answer:
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Scrape(board, _deadline_s(headers.get("X-Prometheus-Scrape-Timeout-Seconds", ""))))
+        encode, kind = choose_encoder(headers.get("Accept", ""))
         return 200, kind, encode(registry)
 
     return Server(address, port, {"/metrics": metrics})
+
+
+@dataclass(frozen=True)
+class _Scrape(Collector):
+    """One scrape of the board, with the patience of the one who scrapes."""
+
+    board: Board
+    deadline_s: float
+
+    def collect(self) -> Iterator[Metric]:
+        return self.board.collect_within(self.deadline_s)
+
+
+def _deadline_s(timeout: str) -> float:
+    """Seconds that a scrape may take: well within the timeout that Prometheus says it has."""
+    try:
+        told_s = float(timeout)
+    except ValueError:
+        return SCRAPE_DEADLINE_S
+    return min(SCRAPE_DEADLINE_S, told_s * _SHARE) if told_s > 0 else SCRAPE_DEADLINE_S
 
 
 def health_server(address: str, port: int, board: Board) -> Server:
@@ -91,13 +118,13 @@ def health_server(address: str, port: int, board: Board) -> Server:
         UsageError: The port cannot be had.
     """
 
-    def healthy(_accept: str) -> _Answer:
+    def healthy(_headers: Headers) -> _Answer:
         wedged = [name for name, each in board.snapshots().items() if each.wedged]
         if wedged:
             return 503, _PLAIN, f"hanging for good: {', '.join(wedged)}\n".encode()
         return 200, _PLAIN, b"ok\n"
 
-    def ready(_accept: str) -> _Answer:
+    def ready(_headers: Headers) -> _Answer:
         waiting = [name for name, each in board.snapshots().items() if not each.collected]
         if waiting:
             return 503, _PLAIN, f"not yet collected: {', '.join(waiting)}\n".encode()

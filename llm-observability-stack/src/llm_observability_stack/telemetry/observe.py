@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypedDict
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.objects import (
@@ -29,6 +30,13 @@ __all__ = ["TelemetryState", "crd_names", "observe"]
 
 JUST_STARTED = timedelta(seconds=90)
 """A Prometheus younger than this may not have discovered, scraped and evaluated everything once."""
+
+
+class PodName(TypedDict, total=False):
+    """What the placeholders of a command say of a pod."""
+
+    namespace: str
+    pod: str
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,11 @@ class TelemetryState:
         told = self.events.or_else(())
         pods_of_role = self.cast.value.of(role)
         return worst_trouble([pod_trouble(pod, self.now, told, self.log(pod)) for pod in pods_of_role])
+
+    def first_pod(self, role: str) -> PodName:
+        """Namespace and name of a pod of `role`, for commands; empty where none was seen."""
+        found = self.cast.or_else(Cast()).of(role)
+        return {"namespace": found[0].namespace, "pod": found[0].name} if found else {}
 
     @property
     def just_started(self) -> bool:

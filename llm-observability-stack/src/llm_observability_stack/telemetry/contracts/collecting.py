@@ -69,7 +69,7 @@ def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """That it answers counts for more than what its pod says, a full disk for more yet."""
     if (full := disk_full(observed)) is not None:
-        return failed("PrometheusDiskFull", full)
+        return failed("PrometheusDiskFull", full, **observed.first_pod(PROMETHEUS))
     if observed.prometheus_answers and not observed.cast.seen:
         return passed("Prometheus answers its API; its pod was not seen")
     trouble = observed.trouble(PROMETHEUS)

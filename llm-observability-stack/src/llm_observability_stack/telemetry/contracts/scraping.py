@@ -189,7 +189,7 @@ def series(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         return passed("every promised series is there" + (", with its pod" if spec.gpu_pod_named else ""))
     if fault.undecided:
         return unknown(fault.reason, fault.message)
-    return failed(fault.reason, fault.message, independent=fault.own)
+    return failed(fault.reason, fault.message, independent=fault.own, **observed.first_pod(GPU_EXPORTER))
 
 
 CONTRACTS = (gpu_exporter, targets, gpu_target, samples, series)

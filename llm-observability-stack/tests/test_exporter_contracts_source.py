@@ -1,0 +1,156 @@
+"""Outcomes of contracts as metrics, and the promises that alerts compare with."""
+
+from typing import Any
+
+import pytest
+from edge_llm_tests import Outcome, Recording, contract, evaluate, failed, passed, unknown
+from edge_llm_tests.contract import Contract, Result
+from edge_llm_tests.errors import UsageError
+from edge_llm_tests.layer import Layer
+from edge_llm_tests.profile import Profile
+from edge_llm_tests.readers import ClusterReader
+from llm_observability_stack.exporter import contracts_source as source_module
+from llm_observability_stack.exporter.contracts_source import contracts_source, outcome_families
+from llm_observability_stack.exporter.profile_source import profile_source
+from llm_observability_stack.exporter.settings import Settings
+from llm_observability_stack.serving import ServingSpec
+from llm_observability_stack.serving.spec import GpuPromise, ModelPromise
+from llm_observability_stack.telemetry import TelemetrySpec
+from prometheus_client.core import Metric
+
+
+class Reader:
+    """A cluster that nobody asks."""
+
+
+Series = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def series(families: tuple[Metric, ...]) -> Series:
+    return {
+        each.name: {tuple(sorted(sample.labels.items())): sample.value for sample in each.samples}
+        for each in families
+    }
+
+
+@contract("gpu.one", "one holds", reasons=("Broken",))
+def one(_spec: Any, _observed: Any) -> Result:
+    return failed("Broken", "it does not")
+
+
+@contract("gpu.two", "two holds", reasons=("Broken",), after=("gpu.one",))
+def two(_spec: Any, _observed: Any) -> Result:
+    return failed("Broken", "neither")
+
+
+@contract("gpu.three", "three holds", reasons=("Dark",), required=False)
+def three(_spec: Any, _observed: Any) -> Result:
+    return unknown("Dark", "who knows")
+
+
+@contract("gpu.four", "four holds", reasons=("Broken",))
+def four(_spec: Any, _observed: Any) -> Result:
+    return passed("it does")
+
+
+def layer(number: int | None, *contracts: Contract) -> Layer:
+    return Layer(
+        "gpu", number, "owner", ("gpu",), TelemetrySpec, lambda spec, recording: None, contracts, "p"
+    )
+
+
+def outcomes(number: int | None = 1) -> Series:
+    layers = (layer(number, one, two, three, four),)
+    profile = Profile("test", specs={"gpu": TelemetrySpec()})
+    return series(outcome_families(evaluate(layers, profile, Recording())))
+
+
+def test_each_contract_has_a_series_for_each_outcome_and_one_of_them_holds() -> None:
+    found = outcomes()["edge_contract_outcome"]
+    assert len(found) == 4 * len(Outcome)
+    held = {dict(labels)["contract"]: dict(labels) for labels, value in found.items() if value == 1.0}
+    assert {name: labels["outcome"] for name, labels in held.items()} == {
+        "gpu.one": "fail",
+        "gpu.two": "blocked",
+        "gpu.three": "unknown",
+        "gpu.four": "pass",
+    }
+    assert held["gpu.one"] == {
+        "contract": "gpu.one",
+        "rung": "gpu",
+        "layer": "1",
+        "owner": "owner",
+        "outcome": "fail",
+    }
+
+
+def test_a_layer_without_a_number_goes_by_its_name() -> None:
+    assert {dict(labels)["layer"] for labels in outcomes(None)["edge_contract_outcome"]} == {"gpu"}
+
+
+def test_what_is_required_and_what_comes_of_it() -> None:
+    found = outcomes()
+    assert found["edge_contract_required"] == {
+        (("contract", "gpu.one"),): 1.0,
+        (("contract", "gpu.two"),): 1.0,
+        (("contract", "gpu.three"),): 0.0,
+        (("contract", "gpu.four"),): 1.0,
+    }
+    assert found["edge_diagnosis_outcome"] == {
+        (("outcome", "pass"),): 0.0,
+        (("outcome", "fail"),): 1.0,
+        (("outcome", "unknown"),): 0.0,
+    }
+
+
+def test_the_reads_are_made_anew_at_each_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets: list[Any] = []
+
+    def collected(layers: Any, profile: Any, target: Any) -> Recording:
+        targets.append(target)
+        return Recording()
+
+    monkeypatch.setattr(source_module, "collect", collected)
+    monkeypatch.setattr(ClusterReader, "in_cluster", Reader)
+    settings = Settings("test", services={"ollama": "http://o:1"}, in_cluster=True)
+    source = contracts_source(settings, (layer(1, four),), Profile("test", specs={"gpu": TelemetrySpec()}))
+    assert (source.name, source.live) == ("contracts", False)
+    for _ in range(2):
+        assert series(source.collect())["edge_diagnosis_outcome"][(("outcome", "pass"),)] == 1.0
+    assert targets[0].cluster is not targets[1].cluster  # a ServiceAccount's token does not last
+    assert targets[0].services == {"ollama": "http://o:1"}
+
+
+def test_a_cluster_that_cannot_be_read_is_refused_at_once(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = str(tmp_path / "kubeconfig")
+    with pytest.raises(UsageError, match="kubeconfig"):
+        contracts_source(Settings("test", kubeconfig=missing), (), Profile("test"))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(UsageError):
+        contracts_source(Settings("test", in_cluster=True), (), Profile("test"))
+
+
+def test_promises_of_the_profile() -> None:
+    spec = ServingSpec(
+        gpu=GpuPromise(count=1),
+        models=(ModelPromise("qwen2.5:7b", resident=True), ModelPromise("nomic-embed-text")),
+    )
+    found = series(profile_source(spec).collect())
+    assert found == {
+        "edge_model_promised": {
+            (("model", "qwen2.5:7b"),): 1.0,
+            (("model", "nomic-embed-text:latest"),): 1.0,
+        },
+        "edge_model_promised_resident": {
+            (("model", "qwen2.5:7b"),): 1.0,
+            (("model", "nomic-embed-text:latest"),): 0.0,
+        },
+        "edge_model_promised_gpu": {
+            (("model", "qwen2.5:7b"),): 1.0,
+            (("model", "nomic-embed-text:latest"),): 1.0,
+        },
+    }
+    on_cpu = series(profile_source(ServingSpec(models=(ModelPromise("a:1"),))).collect())
+    assert on_cpu["edge_model_promised_gpu"] == {(("model", "a:1"),): 0.0}

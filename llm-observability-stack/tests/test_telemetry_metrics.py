@@ -1,0 +1,138 @@
+"""The one list of metrics, held against what the exporter exposes and what rules ask for."""
+
+import re
+from importlib.resources import files
+from typing import Any
+
+import yaml
+from edge_llm_tests import Recording, evaluate
+from edge_llm_tests.profile import Profile
+from edge_llm_tests.testing import answer
+from llm_observability_stack.exporter.board import Board
+from llm_observability_stack.exporter.catalogue import bounded, catalogue, family
+from llm_observability_stack.exporter.contracts_source import outcome_families
+from llm_observability_stack.exporter.ollama_source import _families
+from llm_observability_stack.exporter.profile_source import profile_source
+from llm_observability_stack.serving import ServingSpec
+from llm_observability_stack.serving.spec import ModelPromise
+from llm_observability_stack.telemetry import LAYER, TelemetrySpec
+from prometheus_client.core import Metric
+
+RULES = files("llm_observability_stack") / "charts" / "edge-telemetry" / "files" / "rules" / "edge-llm.yml"
+OTHERS = {
+    # published by Prometheus of itself, and for each of its targets
+    "up": "prometheus",
+    "scrape_duration_seconds": "prometheus",
+    "prometheus_rule_evaluation_failures_total": "prometheus",
+    "prometheus_notifications_alertmanagers_discovered": "prometheus",
+    "prometheus_notifications_errors_total": "prometheus",
+    "prometheus_notifications_dropped_total": "prometheus",
+    "prometheus_tsdb_wal_writes_failed_total": "prometheus",
+    "prometheus_tsdb_compactions_failed_total": "prometheus",
+    "prometheus_tsdb_retention_limit_bytes": "prometheus",
+    "prometheus_tsdb_storage_blocks_bytes": "prometheus",
+}
+MODEL = {
+    "name": "a:1",
+    "size": 1,
+    "size_vram": 1,
+    "digest": "d",
+    "context_length": 2048,
+    "expires_at": "2030-01-01T00:00:00Z",
+}
+
+
+def of_ollama() -> tuple[Metric, ...]:
+    reads = {
+        "http:ollama:/api/version": answer({"version": "0.33.0"}),
+        "http:ollama:/api/tags": answer({"models": [MODEL]}),
+        "http:ollama:/api/ps": answer({"models": [MODEL]}),
+    }
+    return _families(Recording(reads=reads), 10)
+
+
+def exposed() -> dict[str, Metric]:
+    """Every family that the exporter can expose, from each of its sources."""
+    profile = Profile("test", specs={"telemetry": TelemetrySpec()})
+    found = [
+        *Board((), "1").collect(),
+        *of_ollama(),
+        *profile_source(ServingSpec(models=(ModelPromise("a:1"),))).collect(),
+        *outcome_families(evaluate((LAYER,), profile, Recording())),
+    ]
+    return {f"{each.name}_total" if each.type == "counter" else each.name: each for each in found}
+
+
+def expressions() -> dict[str, str]:
+    groups = yaml.safe_load(RULES.read_bytes())["groups"]
+    return {rule.get("alert") or rule["record"]: rule["expr"] for group in groups for rule in group["rules"]}
+
+
+def asked_for(expression: str) -> set[str]:
+    """Names of the series in an expression: words that are no functions, labels, values or keywords."""
+    text = re.sub(r'"[^"]*"', "", expression)
+    text = re.sub(r"\{[^}]*\}", "", text)
+    text = re.sub(r"\b(?:on|by|without|ignoring|group_left|group_right)\s*\([^)]*\)", "", text)
+    words = re.findall(r"[a-zA-Z_:][\w:]*(?!\w*\s*\()", re.sub(r"\[[^\]]*\]", "", text))
+    return {word for word in words if "_" in word or ":" in word or word == "up"} - {"avg_over_time"}
+
+
+def test_every_metric_of_the_list_is_exposed_and_every_exposed_one_is_listed() -> None:
+    assert set(exposed()) == set(catalogue())
+
+
+def test_type_help_and_labels_are_those_of_the_list() -> None:
+    for name, made in exposed().items():
+        entry = catalogue()[name]
+        assert (made.type, made.documentation) == (entry.type, entry.help), name
+        for sample in made.samples:
+            assert set(sample.labels) == set(entry.labels), name
+
+
+def test_names_carry_their_unit_and_counters_end_in_total() -> None:
+    for name, entry in catalogue().items():
+        assert name.startswith("edge_")
+        assert name.endswith("_total") is (entry.type == "counter")
+        if entry.unit != "1":
+            assert name.endswith(f"_{entry.unit}"), name
+        assert entry.help.endswith((".", "CPU."))
+        assert "\n" not in entry.help
+
+
+def test_each_source_of_the_list_is_one_of_the_exporter() -> None:
+    assert {entry.source for entry in catalogue().values()} == {"exporter", "profile", "ollama", "contracts"}
+
+
+def test_every_series_that_a_rule_asks_for_is_published_by_somebody() -> None:
+    rules = expressions()
+    known = set(catalogue()) | set(OTHERS) | {name for name in rules if ":" in name}
+    for name, expression in rules.items():
+        assert asked_for(expression) <= known, name
+
+
+def test_the_check_of_rules_can_fail() -> None:
+    assert asked_for('edge_nonsense{a="b_c"} == 1 and on (x_y) up[5m]') == {"edge_nonsense", "up"}
+    assert asked_for("increase(prometheus_x_total[10m]) > 0 or sum by (a_b) (edge_y)") == {
+        "prometheus_x_total",
+        "edge_y",
+    }
+    assert asked_for("absent(up)") == {"up"}
+
+
+def test_metrics_of_others_that_are_allowed_are_used() -> None:
+    used: set[str] = set().union(*(asked_for(each) for each in expressions().values()))
+    assert set(OTHERS) <= used
+
+
+def test_a_label_value_is_bounded_printable_and_told_apart() -> None:
+    assert bounded("qwen2.5:7b") == "qwen2.5:7b"
+    assert bounded("a\nb\x00") == "a?b?"
+    long, other = bounded("x" * 500), bounded("x" * 499 + "y")
+    assert len(long) == len(other) == 120
+    assert long != other
+    assert bounded("\ud800") == "?"
+
+
+def test_of_the_same_labels_the_first_wins() -> None:
+    made: Any = family("edge_ollama_model_size_bytes", [(("a",), 1.0), (("a",), 2.0)])
+    assert [(sample.labels, sample.value) for sample in made.samples] == [({"model": "a"}, 1.0)]
