@@ -44,8 +44,13 @@ class ApiServer:
 
     @property
     def answered(self) -> int:
-        """How many reads came back with what the Kubernetes API, and nothing else, answers."""
-        return sum(_is_kubernetes(read) for read in self.reads)
+        """How many reads came back with what the Kubernetes API, and nothing else, answers.
+
+        The probes answer strangers too: where every list was refused, they count for nothing.
+        """
+        answered = [read for read in self.reads if _is_kubernetes(read)]
+        lists = [read for read in self.reads if not _is_probe(read)]
+        return 0 if lists and all(_is_probe(read) for read in answered) else len(answered)
 
     @property
     def refusal(self) -> UnseenError:
@@ -107,6 +112,10 @@ def api_server(recording: Recording) -> ApiServer:
     raise damaged or UnseenError(
         "api:/version", "NotObserved", "no read of the Kubernetes API was made: api:/version was not read"
     )
+
+
+def _is_probe(read: ApiRead) -> bool:
+    return read.key.removeprefix("api:") in _PROBES
 
 
 def _said(read: ApiRead) -> str:

@@ -1,4 +1,4 @@
-"""The pods and DaemonSets that make a GPU usable, found by their images: one look at each pod of the cluster."""
+"""The pods and DaemonSets that make a GPU usable, found by their images in one look at each pod."""
 
 import re
 from collections.abc import Iterable, Mapping

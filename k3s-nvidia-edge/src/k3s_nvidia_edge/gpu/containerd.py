@@ -1,4 +1,4 @@
-"""The containerd configuration that k3s rendered: runtime handlers, their cgroup driver, the CNI directory."""
+"""The containerd configuration that k3s rendered: handlers, their cgroup driver, the CNI directory."""
 
 import tomllib
 from collections.abc import Mapping

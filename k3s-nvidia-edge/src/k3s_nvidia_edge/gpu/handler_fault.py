@@ -24,7 +24,8 @@ def handler_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     if node := observed.docker_node:
         return Fault(
             "DockerRuntime",
-            f"node {node} runs its pods on Docker, where a RuntimeClass means nothing: RuntimeHandler {handler!r} is"
+            f"node {node} runs its pods on Docker, where a RuntimeClass means nothing: RuntimeHandler"
+            f" {handler!r} is"
             " not supported; GPU pods need k3s's own containerd",
             {"node": node},
         )
@@ -64,14 +65,15 @@ def cgroup_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
         return None
     return Fault(
         "CgroupDriverDiffers",
-        f"SystemdCgroup is {_word(default.systemd_cgroup)} for handler runc and {_word(nvidia.systemd_cgroup)} for"
+        f"SystemdCgroup is {_word(default.systemd_cgroup)} for handler runc and"
+        f" {_word(nvidia.systemd_cgroup)} for"
         f" {nvidia.name}: the kubelet kills and re-creates the sandbox of every pod of that class",
         {"handler": nvidia.name},
     )
 
 
 def _missing(observed: GpuState, said: str) -> Fault:
-    """No handler: because there is no toolkit, because k3s has not looked again, or another containerd has it."""
+    """No handler: there is no toolkit, k3s has not looked again, or another containerd has it."""
     head = f"{said}; " if said else ""
     name = observed.handler
     about = {"handler": name}
@@ -80,7 +82,8 @@ def _missing(observed: GpuState, said: str) -> Fault:
     if binaries.seen and not programs:
         return Fault(
             "ToolkitMissing",
-            f"{head}containerd of k3s has no handler {name!r}, and there is no {_PROGRAM} in {' or '.join(_SEEN_FOLDERS)}:"
+            f"{head}containerd of k3s has no handler {name!r}, and there is no {_PROGRAM} in"
+            f" {' or '.join(_SEEN_FOLDERS)}:"
             " the NVIDIA container toolkit is not installed",
             about,
         )
@@ -99,7 +102,8 @@ def _missing(observed: GpuState, said: str) -> Fault:
     )
     return Fault(
         "HandlerMissing",
-        f"{head}containerd of k3s has no runtime handler {name!r}, while {found}: {_RENDERED_BY}{since}{elsewhere}",
+        f"{head}containerd of k3s has no runtime handler {name!r}, while {found}: {_RENDERED_BY}{since}"
+        f"{elsewhere}",
         about,
     )
 
@@ -110,7 +114,8 @@ def _binary_fault(binary: str, observed: GpuState) -> Fault | None:
         return None  # a folder that is not looked into, or it is there
     return Fault(
         "RuntimeBinaryMissing",
-        f"the handler of runtime class {observed.spec.runtime_class} is to run {binary}, and there is no such program",
+        f"the handler of runtime class {observed.spec.runtime_class} is to run {binary}, and there is"
+        " no such program",
         {"binary": binary},
     )
 

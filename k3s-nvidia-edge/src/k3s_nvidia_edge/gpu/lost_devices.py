@@ -26,7 +26,8 @@ def lost_devices(observed: GpuState) -> Fault | None:
     namespace, name, said = found[-1]
     return Fault(
         "DevicesLost",
-        f"{names}: NVML Unknown Error in the container while the host's nvidia-smi is fine: access to the device is lost,"
+        f"{names}: NVML Unknown Error in the container while the host's nvidia-smi is fine: access to"
+        " the device is lost,"
         f" as a systemd daemon-reload does to its cgroup; the last words: {said.strip()[-200:]}",
         {"namespace": namespace, "pod": name},
     )

@@ -94,8 +94,8 @@ class GpuState:
     @property
     def docker_node(self) -> str:
         """Name of a node that runs its pods on Docker; empty where none is seen to."""
-        every = self.recording.view(nodes).or_else(())
-        return next((node.name for node in every if node.runtime.startswith("docker://")), "")
+        here = self.nodes if self.recording.view(nodes).seen else ()
+        return next((node.name for node in here if node.runtime.startswith("docker://")), "")
 
     @property
     def handler(self) -> str:
@@ -105,9 +105,14 @@ class GpuState:
 
     @property
     def class_pods_run(self) -> bool:
-        """Whether a pod of the runtime class is ready now."""
+        """Whether a pod of the runtime class that started after k3s is ready: proof of the handler."""
         players = self.recording.view(cast).or_else(Cast())
-        return any(pod.ready for pod in players.of_class(self.spec.runtime_class))
+        unit = self.units.or_else({}).get("k3s")
+        since = unit.since if unit else None
+        return any(
+            pod.ready and (since is None or (pod.started is not None and pod.started >= since))
+            for pod in players.of_class(self.spec.runtime_class)
+        )
 
     @property
     def runtime_binaries(self) -> Sight[frozenset[str]]:

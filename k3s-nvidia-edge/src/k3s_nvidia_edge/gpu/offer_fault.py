@@ -1,4 +1,4 @@
-"""Why no node offers the GPU that was promised: withdrawn, under another name, cut up by MIG, or not at all."""
+"""Why no node offers the promised GPU: withdrawn, under another name, cut up by MIG, or not at all."""
 
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.gpu.cast import Role
@@ -28,7 +28,8 @@ def offer_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     if other:
         return Fault(
             "OtherResourceName",
-            f"{offered} x {wanted} is offered, and {', '.join(other)}: MIG or time-slicing renamed the resource, and the"
+            f"{offered} x {wanted} is offered, and {', '.join(other)}: MIG or time-slicing renamed"
+            " the resource, and the"
             f" serving pod asks for {wanted}",
             {"resource": wanted, "offered": next(name for name in offers if name != wanted)},
         )
@@ -70,7 +71,8 @@ def _unhealthy(wanted: str, offered: int, gone: int, observed: GpuState) -> Faul
     pod = plugins[0] if plugins else None
     return Fault(
         "GpuMarkedUnhealthy",
-        f"{offered + gone} x {wanted} in capacity, {offered} allocatable: the device plugin has marked {gone} unhealthy{why};"
+        f"{offered + gone} x {wanted} in capacity, {offered} allocatable: the device plugin has"
+        f" marked {gone} unhealthy{why};"
         " it does not take that back by itself",
         {
             "resource": wanted,

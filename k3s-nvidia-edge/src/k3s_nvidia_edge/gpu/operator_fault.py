@@ -35,7 +35,8 @@ def operator_fault(observed: GpuState) -> Fault | None:
         if policy.wants_monitoring_crd:
             return Fault(
                 "OperatorNeedsMonitoringCrds",
-                f"the GPU operator stops at a kind of the Prometheus operator that is not installed: {policy.said[:200]}",
+                "the GPU operator stops at a kind of the Prometheus operator that is not installed:"
+                f" {policy.said[:200]}",
                 about,
             )
         if not policy.only_telemetry_unready:

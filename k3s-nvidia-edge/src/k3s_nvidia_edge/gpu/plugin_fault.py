@@ -55,7 +55,8 @@ def placement_fault(workload: Workload, nodes: tuple[Node, ...]) -> Fault | None
             reasons.append(
                 Fault(
                     "PluginLabelMissing",
-                    f"the device plugin {workload.path} wants nodes with {label}, and node {node.name} has no such label",
+                    f"the device plugin {workload.path} wants nodes with {label}, and node"
+                    f" {node.name} has no such label",
                     {**about, "node": node.name, "label": label},
                 )
             )
@@ -99,7 +100,7 @@ def unmatched_label(workload: Workload, node: Node) -> str:
 
 
 def pod_fault(pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str) -> Fault | None:
-    """What is wrong with a device plugin's pod. `log` is its last lines, empty where there are none to be had."""
+    """What is wrong with a device plugin's pod; `log` is its last lines, empty where none were read."""
     about = {
         "namespace": pod.namespace,
         "pod": pod.name,
@@ -109,7 +110,8 @@ def pod_fault(pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str
         if container.state.waiting in _PULL:
             return Fault(
                 "PluginImageMissing",
-                f"the image {container.image} of {pod.path} cannot be pulled: {container.state.message[:160]}",
+                f"the image {container.image} of {pod.path} cannot be pulled:"
+                f" {container.state.message[:160]}",
                 about,
             )
     if waiting := _waiting_init(pod):
@@ -146,7 +148,9 @@ def pod_fault(pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str
             "PluginBlind", f"device plugin {pod.path} is {state} cannot see the GPU: {said}{hint}", about
         )
     if not pod.ready:
-        return Fault("PluginNotStarted", f"device plugin {pod.path} is not ready ({pod.phase})", about)
+        scheduled = pod.conditions.get("PodScheduled")
+        why = f": {scheduled.message}" if scheduled is not None and not scheduled.true else ""
+        return Fault("PluginNotStarted", f"device plugin {pod.path} is not ready ({pod.phase}){why}", about)
     return None
 
 

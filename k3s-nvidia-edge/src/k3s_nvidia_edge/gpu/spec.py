@@ -14,7 +14,7 @@ class GpuSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         runtime_class: RuntimeClass of pods that use a card.
         pressure_window_minutes: How far back pressure that comes and goes counts.
         events_recent_minutes: How old an event may be and still speak of now.
-        certificate_lifetime_days: After so many days k3s's own certificates have run out, unless it was restarted.
+        certificate_lifetime_days: Lifetime of k3s's own certificates; it renews them when it starts.
     """
 
     gpus: int = 1

@@ -23,6 +23,7 @@ class TroubleKind(Enum):
     NO_HANDLER = auto()
     RUNTIME_BINARY = auto()
     NETWORK = auto()
+    SANDBOX_IMAGE = auto()
     STALE_LIBRARY = auto()
     CDI_DEVICE = auto()
     DRIVER = auto()
@@ -40,8 +41,13 @@ _KINDS = (
     (
         TroubleKind.RUNTIME_BINARY,
         re.compile(
-            r"nvidia-container-runtime\S*: (?:executable file not found|no such file)|exec: .*nvidia-container-runtime"
+            r"nvidia-container-runtime\S*: (?:executable file not found|no such file)"
+            r"|exec: .*nvidia-container-runtime"
         ),
+    ),
+    (
+        TroubleKind.SANDBOX_IMAGE,
+        re.compile(r"(?:sandbox image|pause)[^\n]*(?:failed to|pull|not found|resolve)", re.IGNORECASE),
     ),
     (
         TroubleKind.NETWORK,
@@ -52,17 +58,23 @@ _KINDS = (
     ),
     (
         TroubleKind.CDI_DEVICE,
-        re.compile(r"unresolvable CDI devices|failed to inject CDI devices|CDI device.* not found", re.IGNORECASE),
+        re.compile(
+            r"unresolvable CDI devices|failed to inject CDI devices|CDI device.* not found", re.IGNORECASE
+        ),
     ),
     (TroubleKind.STALE_LIBRARY, _STALE_LIBRARY),
     (
         TroubleKind.DRIVER,
         re.compile(
-            r"driver/library version mismatch|driver not loaded|gpu is lost|unsatisfied condition|libnvidia-ml\.so",
+            r"driver/library version mismatch|driver not loaded|gpu is lost|unsatisfied condition"
+            r"|libnvidia-ml\.so",
             re.IGNORECASE,
         ),
     ),
-    (TroubleKind.GPU_HOOK, re.compile(r"nvidia-container-(?:cli|runtime)|nvidia-ctk|nvidia-cdi-hook", re.IGNORECASE)),
+    (
+        TroubleKind.GPU_HOOK,
+        re.compile(r"nvidia-container-(?:cli|runtime)|nvidia-ctk|nvidia-cdi-hook", re.IGNORECASE),
+    ),
 )
 
 

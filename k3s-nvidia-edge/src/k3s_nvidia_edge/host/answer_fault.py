@@ -57,8 +57,11 @@ def _mismatch(smi: NvidiaSmi, observed: HostState, log: KernelLog) -> Fault:
     loaded = observed.module.loaded_version.or_else("") or "another version"
     return Fault(
         "DriverMismatch",
-        f"driver/library version mismatch: the loaded module is {loaded}, the library on the disk is {library}"
-        f"{'' if client else ' (as printed, which may be cut short)'}: the driver was upgraded and not reloaded",
+        f"driver/library version mismatch: the loaded module is {loaded}, the library on the disk is"
+        ""
+        f" {library}"
+        f"{'' if client else ' (as printed, which may be cut short)'}: the driver was upgraded and"
+        " not reloaded",
     )
 
 

@@ -63,7 +63,8 @@ def unloaded_fault(
         if card.driver == "nouveau":
             return Fault(
                 "NouveauBound",
-                f"kernel driver nouveau has the card {card.name} ({card.address}), so the NVIDIA module cannot",
+                f"kernel driver nouveau has the card {card.name} ({card.address}), so the NVIDIA"
+                " module cannot",
                 about,
             )
         return Fault(
@@ -127,7 +128,8 @@ def initialisation_fault(log: KernelLog) -> Fault | None:
     if failed:
         return Fault(
             "InitialisationFailed",
-            "the module is loaded and the card cannot be initialised (RmInitAdapter failed; often a setting of"
+            "the module is loaded and the card cannot be initialised (RmInitAdapter failed; often a"
+            " setting of"
             f" the firmware, BIOS or UEFI): {failed[-1]}",
         )
     return None

@@ -30,7 +30,8 @@ def counter_fault(card: Card) -> Fault | None:
         errors = card.uncorrectable_errors or 0
         return Fault(
             "RowRemapPending",
-            f"{card}: uncorrectable ECC errors {errors}; a row remap or page retirement is pending until a reset",
+            f"{card}: uncorrectable ECC errors {errors}; a row remap or page retirement is pending"
+            " until a reset",
             about,
         )
     if card.uncorrectable_errors:
@@ -47,7 +48,7 @@ def counter_fault(card: Card) -> Fault | None:
 
 
 def xid_fault(spec: HostSpec, observed: HostState, log: KernelLog) -> Fault | None:
-    """A hardware Xid since the driver was loaded: a recent one, or any that still has the device withdrawn."""
+    """A hardware Xid since the driver was loaded: recent, or with the device still withdrawn for it."""
     since_load = log.since_driver_load
     found = [xid for xid in xids(since_load) if is_hardware(xid.number) or _needs_reset(xid)]
     if not found:

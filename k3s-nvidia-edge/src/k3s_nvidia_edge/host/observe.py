@@ -15,7 +15,13 @@ from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, nvidia_smi
 from k3s_nvidia_edge.host.pci import PciBus, pci_bus
 from k3s_nvidia_edge.host.platform import Platform, kernel_release, platform
 from k3s_nvidia_edge.host.spec import HostSpec
-from k3s_nvidia_edge.host.surfaced import Surfaced, plugin_hardware_xid, surfaced, unsatisfied_image
+from k3s_nvidia_edge.host.surfaced import (
+    Surfaced,
+    exhausted_watches,
+    plugin_hardware_xid,
+    surfaced,
+    unsatisfied_image,
+)
 
 __all__ = ["HostState", "device_nodes", "driver_pods", "observe"]
 
@@ -154,6 +160,11 @@ class HostState:
     def unsatisfied_image(self) -> str:
         """What a container's image asks of the driver in vain; empty where none does."""
         return self.recording.view(unsatisfied_image).or_else("")
+
+    @property
+    def exhausted_watches(self) -> Sight[str]:
+        """Who could not watch a file; empty where nobody complains."""
+        return self.recording.view(exhausted_watches)
 
     @property
     def lost_in_suspend(self) -> str:

@@ -1,6 +1,6 @@
 """Evidence of the host's driver that surfaced above it: in events, in the states of containers, in logs.
 
-It speaks where the host itself was not read. What the host's own nvidia-smi says now is always the better witness.
+It speaks where the host itself was not read: what its own nvidia-smi says now is the better witness.
 """
 
 import re
@@ -15,13 +15,18 @@ from edge_llm_tests.reads import UnseenError
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, classified
 from k3s_nvidia_edge.host.xid import is_hardware
 
-__all__ = ["Surfaced", "plugin_hardware_xid", "surfaced", "unsatisfied_image"]
+__all__ = ["Surfaced", "exhausted_watches", "plugin_hardware_xid", "surfaced", "unsatisfied_image"]
 
 _RECENT = timedelta(hours=1)  # the API server forgets events after an hour
 _LOG = re.compile(r"/pods/([^/]+)/log\?")
 _LOG_TAIL_LINES = 40
 _WORDS = re.compile(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
 _PLUGIN_XID = re.compile(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
+_WATCHES = re.compile(
+    r"[^\n]*(?:inotify|fsnotify|watcher)[^\n]*"
+    r"(?:too many open files|no space left on device|limit)[^\n]{0,60}",
+    re.IGNORECASE,
+)
 _UNSATISFIED = re.compile(r"requirement error: unsatisfied condition: [^\n]{1,120}")
 _NO_DRIVER = ("libnvidia-ml.so.1: cannot open", "driver not loaded", "driver_not_loaded")
 _SAID_LIMIT = 220
@@ -56,7 +61,7 @@ def surfaced(recording: Recording) -> Surfaced | None:
 
 
 def plugin_hardware_xid(recording: Recording) -> tuple[int, str] | None:
-    """The last Xid that a device plugin's log gives for an unhealthy device, if it is of the hardware class."""
+    """The last Xid for which a device plugin's log calls a device unhealthy, if it is the hardware's."""
     for key in recording.matching("api:/api/v1/namespaces/"):
         if "device-plugin" not in key or "previous=true" in key:
             continue
@@ -64,6 +69,17 @@ def plugin_hardware_xid(recording: Recording) -> tuple[int, str] | None:
         if found and is_hardware(int(found[-1][0])):
             return int(found[-1][0]), found[-1][1]
     return None
+
+
+def exhausted_watches(recording: Recording) -> str:
+    """Who could not watch a file for want of inotify instances or watches; empty where nobody complains.
+
+    Use as `recording.view(exhausted_watches)`.
+    """
+    for where, said in _sayings(recording):
+        if found := _WATCHES.search(said):
+            return f"{where}: {found[0].strip()}"
+    return ""
 
 
 def unsatisfied_image(recording: Recording) -> str:

@@ -36,12 +36,16 @@ def service(spec: GpuSpec, observed: GpuState) -> Result:
         return passed(f"{unit.name}.service is {unit.active}")
     if unit.active == "failed":
         return failed(
-            "ServiceFailed", f"{unit.name}.service has failed ({unit.sub}): k3s is not running", unit=unit.name
+            "ServiceFailed",
+            f"{unit.name}.service has failed ({unit.sub}): k3s is not running",
+            unit=unit.name,
         )
     if unit.active in ("activating", "reloading"):
         return failed("ServiceStarting", f"{unit.name}.service is {unit.active} ({unit.sub})", unit=unit.name)
     return failed(
-        "ServiceStopped", f"{unit.name}.service is {unit.active} ({unit.sub}): k3s is not running", unit=unit.name
+        "ServiceStopped",
+        f"{unit.name}.service is {unit.active} ({unit.sub}): k3s is not running",
+        unit=unit.name,
     )
 
 
@@ -69,7 +73,8 @@ def api(spec: GpuSpec, observed: GpuState) -> Result:
     if refusal.reason == "NotTrusted" and ages and ages[0] >= lifetime:
         return failed(
             "CertificatesExpired",
-            f"every read of the API fails in TLS, and k3s.service runs for {ages[0].days} days without a restart: its"
+            f"every read of the API fails in TLS, and k3s.service runs for {ages[0].days} days"
+            " without a restart: its"
             f" certificates have expired after {spec.certificate_lifetime_days} days",
         )
     return unknown(refusal.reason, f"the API could not be looked at: {refusal.message}")
@@ -110,12 +115,14 @@ def node_ready(spec: GpuSpec, observed: GpuState) -> Result:
 
 @contract(
     "gpu.cni",
-    "new pods get their network",
-    reasons=("CniPluginMissing", "CniFails"),
+    "new pods get their sandbox and its network",
+    reasons=("CniPluginMissing", "CniFails", "SandboxImageMissing"),
     after=("gpu.node-ready",),
 )
 def cni(spec: GpuSpec, observed: GpuState) -> Result:
     """What looks like a network error in a pod's events is k3s's, whoever's pod it is."""
+    for each in observed.troubles(TroubleKind.SANDBOX_IMAGE):
+        return failed("SandboxImageMissing", f"pod {each.pod.path} gets no sandbox: {each.said[-220:]}")
     stuck = observed.troubles(TroubleKind.NETWORK)
     if not stuck:
         return passed("no pod waits for its network")

@@ -31,6 +31,7 @@ def _has_gpu(spec: GpuSpec) -> bool:
         "PluginBlind",
     ),
     after=(
+        "host.file-watches",
         "host.driver-answers",
         "host.device-nodes",
         "gpu.node-ready",
@@ -44,7 +45,7 @@ def _has_gpu(spec: GpuSpec) -> bool:
     applies=_has_gpu,
 )
 def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
-    """Running and Ready says little: an old or a patient plugin waits for ever for a GPU that it cannot see."""
+    """Running and Ready says little: a patient plugin waits for ever for a GPU that it cannot see."""
     pods = observed.of(Role.PLUGIN)
     for pod in pods:
         config = observed.containerd
@@ -91,7 +92,7 @@ def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
     applies=_has_gpu,
 )
 def allocatable(spec: GpuSpec, observed: GpuState) -> Result:
-    """MIG and time-slicing may rename the resource, and that is fine where the pod asks for it by that name."""
+    """MIG and time-slicing may rename the resource; that is fine where the pod asks for it by that name."""
     fault = offer_fault(spec, observed)
     return (
         fault.result

@@ -1,4 +1,4 @@
-"""Promises about the NVIDIA runtime in k3s's containerd: who installs it, that it is known, and that it works."""
+"""Promises about the NVIDIA runtime in k3s's containerd: who installs it, that it is known, that it works."""
 
 from edge_llm_tests import Result, contract, failed, passed
 
@@ -32,7 +32,8 @@ def driver_owner(spec: GpuSpec, observed: GpuState) -> Result:
     if failing and observed.host_driver_works:
         return failed(
             "TwoDriverOwners",
-            f"the host has driver {observed.driver_version}, and pod {failing[0].path} tries to bring another one",
+            f"the host has driver {observed.driver_version}, and pod {failing[0].path} tries to bring"
+            " another one",
             namespace=failing[0].namespace,
             pod=failing[0].name,
         )
@@ -123,8 +124,11 @@ def cdi(spec: GpuSpec, observed: GpuState) -> Result:
     for each in observed.troubles(TroubleKind.STALE_LIBRARY):
         return failed(
             "StaleCdi",
-            f"pod {each.pod.path} does not start: a library of driver {each.version} is asked for, the loaded driver is"
-            f" {observed.driver_version or 'another'}: a stale CDI specification names it: {each.said[-220:]}",
+            f"pod {each.pod.path} does not start: a library of driver {each.version} is asked for,"
+            " the loaded driver"
+            " is"
+            f" {observed.driver_version or 'another'}: a stale CDI specification names it:"
+            f" {each.said[-220:]}",
             version=each.version,
             pod=each.pod.name,
             namespace=each.pod.namespace,
@@ -140,8 +144,8 @@ def cdi(spec: GpuSpec, observed: GpuState) -> Result:
     if mismatched and observed.host_driver_works:
         return failed(
             "ContainerDriverMismatch",
-            f"pod {mismatched[0].pod.path} gets libraries of another driver than the host's {observed.driver_version},"
-            f" which works: {mismatched[0].said[-200:]}",
+            f"pod {mismatched[0].pod.path} gets libraries of another driver than the host's"
+            f" {observed.driver_version}, which works: {mismatched[0].said[-200:]}",
             pod=mismatched[0].pod.name,
             namespace=mismatched[0].pod.namespace,
         )

@@ -8,6 +8,7 @@ __all__ = ["CONTRACTS"]
 
 CONTRACTS: tuple[Contract, ...] = (
     machine.memory_available,
+    machine.file_watches,
     driver.card_on_bus,
     driver.driver_loaded,
     driver.driver_answers,

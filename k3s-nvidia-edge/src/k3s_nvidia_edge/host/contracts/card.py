@@ -60,7 +60,9 @@ def card_healthy(spec: HostSpec, observed: HostState) -> Result:
     cards, _ = _cards(observed), observed.log.value
     if cards:
         return passed(f"no uncorrectable error, no hardware Xid: {', '.join(str(card) for card in cards)}")
-    if observed.smi.value.answer is SmiAnswer.NOT_INSTALLED and observed.module.loaded:
+    if observed.smi.value.answer is SmiAnswer.NOT_INSTALLED and (
+        observed.platform is Platform.JETSON or observed.module.loaded
+    ):
         return passed("no hardware Xid in the kernel log; ECC counters cannot be read on this host")
     return unknown("NoCardSeen", "no card was listed, so none could be looked at")
 
@@ -171,7 +173,8 @@ def link_width(spec: HostSpec, observed: HostState) -> Result:
         if card.link_width and card.link_width_max and card.link_width < card.link_width_max:
             return failed(
                 "LinkNarrow",
-                f"{card}: {card.link_width:.0f} PCIe lanes of {card.link_width_max:.0f}: models load more slowly",
+                f"{card}: {card.link_width:.0f} PCIe lanes of {card.link_width_max:.0f}: models load"
+                " more slowly",
             )
     return passed("full width")
 

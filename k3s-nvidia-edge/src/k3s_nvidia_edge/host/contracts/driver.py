@@ -182,7 +182,8 @@ def cards_complete(spec: HostSpec, observed: HostState) -> Result:
         )
         return failed(
             "CardNotListed",
-            f"nvidia-smi lists {len(listed)} of {len(cards)} cards: {missing[0].name} ({missing[0].address}) is missing"
+            f"nvidia-smi lists {len(listed)} of {len(cards)} cards: {missing[0].name}"
+            f" ({missing[0].address}) is missing"
             f"{f': {about.text.strip()}' if about else ''}",
             address=missing[0].address,
         )
@@ -226,7 +227,8 @@ def driver_fit(spec: HostSpec, observed: HostState) -> Result:
     said = f"; the engine says: {complaint}" if complaint else ""
     return failed(
         "DriverTooOldForEngine",
-        f"driver {version} is too old for Ollama, whose CUDA backend needs {spec.driver_branch_min} or newer{upper}{said}",
+        f"driver {version} is too old for Ollama, whose CUDA backend needs {spec.driver_branch_min}"
+        f" or newer{upper}{said}",
         minimum=str(spec.driver_branch_min),
         branch=last or "580",
     )

@@ -8,7 +8,7 @@ from k3s_nvidia_edge.host.memory_fault import kernel_kill
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.spec import HostSpec
 
-__all__ = ["clock", "disk_space", "inotify_instances", "memory_available", "memory_headroom"]
+__all__ = ["clock", "disk_space", "file_watches", "inotify_instances", "memory_available", "memory_headroom"]
 
 _ZONE_STEP = timedelta(minutes=15)  # every time zone is a multiple of it away from UTC
 
@@ -24,12 +24,25 @@ def memory_available(spec: HostSpec, observed: HostState) -> Result:
     if memory.available_mib < spec.memory_available_min_mib:
         return failed(
             "MemoryExhausted",
-            f"{memory.available_mib} MiB of memory available of {memory.total_mib}: the machine thrashes, and commands"
+            f"{memory.available_mib} MiB of memory available of {memory.total_mib}: the machine"
+            " thrashes, and commands"
             " and API calls time out",
         )
     if killed := kernel_kill(observed):
         return failed("KernelKilledForMemory", f"the machine ran out of memory in the last hour: {killed}")
     return passed(f"{memory.available_mib} MiB available of {memory.total_mib}")
+
+
+@contract(
+    "host.file-watches",
+    "programs can watch files",
+    reasons=("InotifyExhausted",),
+)
+def file_watches(spec: HostSpec, observed: HostState) -> Result:
+    """A device plugin, a log reader or a configuration reloader that cannot watch its file ends."""
+    if complaint := observed.exhausted_watches.or_else(""):
+        return failed("InotifyExhausted", f"the host has no inotify instances left: {complaint}")
+    return passed(f"{observed.inotify_instances.value} inotify instances per user, and nobody lacks one")
 
 
 @contract(
