@@ -62,11 +62,11 @@ def _said(entry: Mapping[str, Any], words: set[str]) -> str:
     body = entry.get("body")
     if isinstance(body, Mapping) and isinstance(body.get("items"), list):
         return _objects(body["items"], words)
-    return "" if body is None else _lines(_pretty(body), words)
+    return "" if body is None else _lines(_pretty(body), words, first=True)
 
 
-def _lines(lines: list[str], words: set[str]) -> str:
-    """The lines that speak of `words`, with a neighbour each; the last lines where none does."""
+def _lines(lines: list[str], words: set[str], *, first: bool = False) -> str:
+    """The lines that speak of `words`, with a neighbour each; else the last lines, or the first."""
     hits = [number for number, line in enumerate(lines) if any(word in line for word in words)]
     if len(lines) <= _LINES_LIMIT:
         kept = list(range(len(lines)))
@@ -74,7 +74,7 @@ def _lines(lines: list[str], words: set[str]) -> str:
         around = {near for hit in hits for near in (hit - 1, hit, hit + 1) if 0 <= near < len(lines)}
         kept = sorted(around)[:_LINES_LIMIT]
     else:
-        kept = list(range(len(lines) - _LINES_LIMIT, len(lines)))
+        kept = list(range(_LINES_LIMIT) if first else range(len(lines) - _LINES_LIMIT, len(lines)))
     shown = []
     before = -1
     for number in kept:
@@ -92,7 +92,7 @@ def _objects(items: list[Any], words: set[str]) -> str:
     if not spoken_of:
         names = ", ".join(name or "?" for name, _ in named[:_LINES_LIMIT])
         return redact_text(f"{len(items)} objects: {names}")[0][: 4 * _COLUMNS_LIMIT]
-    shown = [_lines(_pretty(item), words) for item in spoken_of[:_OBJECTS_LIMIT]]
+    shown = [_lines(_pretty(item), words, first=True) for item in spoken_of[:_OBJECTS_LIMIT]]
     rest = len(spoken_of) - len(shown)
     return "\n---\n".join((*shown, f"and {rest} more") if rest else shown)
 

@@ -148,13 +148,18 @@ def _fix(step: Step, page: Page, outcome: Outcome) -> Iterator[str]:
     finding, paint = step.finding, page.paint
     broken = outcome is Outcome.FAIL
     head = "Fix first" if broken else "Not known yet; to decide it"
-    layer = f"layer {finding.layer.number}" if finding.layer.number is not None else "validation"
     color = "red" if broken else "yellow"
-    yield f"{paint(head + ':', color, 'bold')} {paint(finding.rung, 'bold')} ({layer}), {_owner(step, page)}"
+    where = f"{paint(finding.rung, 'bold')} ({_layer(step)}), {_owner(step, page)}"
+    yield f"{paint(head + ':', color, 'bold')} {where}"
     yield f"  {finding.contract.id}  {paint(str(finding.result.reason), 'bold')}"
     yield from wrapped(finding.result.message, page.columns, "  ")
     yield from _advice(step.remedy, page, "  ")
     yield from wrapped(f"More: edge explain {finding.contract.id}", page.columns, "  ")
+
+
+def _layer(step: Step) -> str:
+    number = step.finding.layer.number
+    return "validation" if number is None else f"layer {number}"
 
 
 def _owner(step: Step, page: Page) -> str:
@@ -179,8 +184,8 @@ def printable_command(command: str) -> str:
 
 def _also(number: int, step: Step, page: Page) -> Iterator[str]:
     finding = step.finding
-    what = f"{finding.contract.id}  {finding.result.reason}"
-    yield f"  {number}. {page.paint(finding.rung, 'bold')}, {_owner(step, page)}: {what}"
+    yield f"  {number}. {page.paint(finding.rung, 'bold')} ({_layer(step)}), {_owner(step, page)}"
+    yield f"     {finding.contract.id}  {page.paint(str(finding.result.reason), 'bold')}"
     yield from wrapped(finding.result.message, page.columns, " " * 5)
     yield from _advice(step.remedy, page, " " * 5)
 
