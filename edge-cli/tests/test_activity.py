@@ -1,10 +1,12 @@
 """What goes on in a namespace: pods that come and go, and the last event."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_cli.activity import last_event, rolling_out
+from edge_cli.activity import last_event, rolling_out, unfinished
 from edge_llm_tests.evidence import Recording
+from edge_llm_tests.layer import Release
 
 HERE = frozenset({"here"})
 
@@ -30,10 +32,15 @@ def pod(
 
 
 def recorded(**lists: list[Any]) -> Recording:
-    kinds = {"pods": "PodList", "events": "EventList"}
+    kinds = {
+        "pods": ("/api/v1", "PodList"),
+        "events": ("/api/v1", "EventList"),
+        "deployments": ("/apis/apps/v1", "DeploymentList"),
+        "daemonsets": ("/apis/apps/v1", "DaemonSetList"),
+    }
     return Recording(
         {
-            f"api:/api/v1/{name}": {"status": 200, "body": {"kind": kinds[name], "items": items}}
+            f"api:{kinds[name][0]}/{name}": {"status": 200, "body": {"kind": kinds[name][1], "items": items}}
             for name, items in lists.items()
         }
     )
@@ -95,3 +102,77 @@ def test_a_damaged_event_is_passed_over() -> None:
 def test_no_event_is_no_text() -> None:
     assert last_event(recorded(events=[]), HERE) == ""
     assert last_event(Recording(), HERE) == ""
+
+
+RELEASES = (Release("demo", "here", "gpu", Path(), {}),)
+
+
+def workload(
+    generation: int = 2, release: str = "demo", namespace: str = "here", **more: Any
+) -> dict[str, Any]:
+    metadata = {
+        "name": "w",
+        "namespace": namespace,
+        "generation": generation,
+        "annotations": {"meta.helm.sh/release-name": release},
+    }
+    return {"metadata": metadata, "spec": {"replicas": 1}, "status": {"observedGeneration": 2, **more}}
+
+
+def deployed(generation: int = 2, **more: int) -> dict[str, Any]:
+    status: dict[str, Any] = {"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, **more}
+    return workload(generation=generation, **status)
+
+
+def daemon(generation: int = 2, **more: int) -> dict[str, Any]:
+    status: dict[str, Any] = {
+        "desiredNumberScheduled": 1,
+        "updatedNumberScheduled": 1,
+        "numberReady": 1,
+        **more,
+    }
+    return workload(generation=generation, **status)
+
+
+@pytest.mark.parametrize(
+    ("one", "ended"),
+    [
+        (deployed(), True),
+        (deployed(generation=3), False),
+        (deployed(updatedReplicas=0), False),
+        (deployed(replicas=2), False),
+        (deployed(readyReplicas=0), False),
+        (workload(generation=3, release="other"), True),
+        (workload(generation=3, namespace="elsewhere"), True),
+        ({**deployed(generation=3), "spec": {"replicas": 0}, "status": {"observedGeneration": 3}}, True),
+        ({**deployed(), "status": {"observedGeneration": "two"}}, True),
+    ],
+)
+def test_a_deployment_has_rolled_out_when_all_its_pods_are_new_and_ready(
+    one: dict[str, Any], ended: bool
+) -> None:
+    assert unfinished(recorded(deployments=[one], daemonsets=[]), RELEASES) == (
+        "" if ended else "deployment/w"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "ended"),
+    [
+        (daemon(), True),
+        (daemon(generation=3), False),
+        (daemon(updatedNumberScheduled=0), False),
+        (daemon(numberReady=0), False),
+        (daemon(desiredNumberScheduled=0, updatedNumberScheduled=0, numberReady=0), True),
+    ],
+)
+def test_a_daemonset_has_rolled_out_when_all_its_pods_are_new_and_ready(
+    one: dict[str, Any], ended: bool
+) -> None:
+    assert unfinished(recorded(deployments=[], daemonsets=[one]), RELEASES) == (
+        "" if ended else "daemonset/w"
+    )
+
+
+def test_where_workloads_cannot_be_seen_the_contracts_alone_decide() -> None:
+    assert unfinished(Recording(), RELEASES) == ""

@@ -73,6 +73,7 @@ class World:
     looks: list[tuple[str, ...]] = field(default_factory=list)
     told: list[Progress] = field(default_factory=list)
     pods: list[Any] = field(default_factory=list)
+    deployments: list[Any] = field(default_factory=list)
     effects: dict[str, dict[str, str]] = field(default_factory=dict)
     later: list[tuple[float, dict[str, str]]] = field(default_factory=list)
     profile: Profile = field(
@@ -95,8 +96,17 @@ class World:
                 self.words |= words
         self.looks.append(tuple(layer.name for layer in layers))
         words = {each.id: "Absent" for layer in layers for each in layer.contracts} | self.words
-        pods = {"api:/api/v1/pods": {"status": 200, "body": {"kind": "PodList", "items": self.pods}}}
-        recording = Recording({f"file:/{id_}": {"text": word} for id_, word in words.items()} | pods)
+        lists = {
+            "/api/v1/pods": ("PodList", self.pods),
+            "/apis/apps/v1/deployments": ("DeploymentList", self.deployments),
+        }
+        recording = Recording(
+            {f"file:/{id_}": {"text": word} for id_, word in words.items()}
+            | {
+                f"api:{path}": {"status": 200, "body": {"kind": kind, "items": items}}
+                for path, (kind, items) in lists.items()
+            }
+        )
         return Look(recording, evaluate(layers, self.profile, recording))
 
     async def sleep(self, seconds: float) -> None:
@@ -239,6 +249,22 @@ def test_what_only_the_validation_of_the_model_sees_is_seen_too(fresh: World) ->
     fresh.effects["ollama"] = {"serving.works": "ok", "profile.works": "Broken"}
     ascent = fresh.climb()
     assert (ascent.end, ascent.layer) == (End.TERMINAL, PROFILE)
+
+
+def test_contracts_that_hold_on_the_pods_from_before_do_not_end_an_upgrade(healthy: World) -> None:
+    healthy.profile = Profile("test", specs=healthy.profile.specs, values={"ollama": {"replicas": 2}})
+    metadata = {
+        "name": "ollama",
+        "namespace": "ollama-space",
+        "generation": 2,
+        "annotations": {"meta.helm.sh/release-name": "ollama"},
+    }
+    status = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1}
+    healthy.deployments.append({"metadata": metadata, "spec": {"replicas": 1}, "status": status})
+    ascent = healthy.climb(limits=Limits(timeout_s=20))
+    assert (ascent.end, ascent.unfinished) == (End.TIMED_OUT, "deployment/ollama")
+    status["observedGeneration"] = 2
+    assert healthy.climb().end is End.HOLDS
 
 
 def test_a_failed_revision_is_applied_again(healthy: World) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from edge_cli.fingerprint import fingerprint, fingerprint_of
 from edge_cli.helm_error import HelmError
-from edge_cli.installer import Installer, find_helm
+from edge_cli.installer import Installer
 from edge_cli.revision import Installed, Revision
-from edge_llm_tests.errors import EdgeError, TargetUnreachableError, UnauthorisedError, UsageError
+from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError
 from edge_llm_tests.layer import Release
 from edge_llm_tests.readers.wire import Origin
 
@@ -216,6 +216,17 @@ def test_a_namespace_that_appears_meanwhile_is_no_error(installer: Installer, ap
     installer.ensure_namespace("space")
 
 
+def test_a_namespace_that_is_being_deleted_is_waited_for(
+    installer: Installer, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going = {"metadata": {"deletionTimestamp": "2026-11-30T12:00:00Z"}}
+    api.answers["GET /api/v1/namespaces/space"] = (200, going)
+    api.answers["POST /api/v1/namespaces"] = (201, {})
+    monkeypatch.setattr("time.sleep", lambda _seconds: api.answers.pop("GET /api/v1/namespaces/space"))
+    installer.ensure_namespace("space")
+    assert [verb for verb, _ in api.asked] == ["GET", "GET", "POST"]
+
+
 def test_a_namespace_that_cannot_be_made_is_named(installer: Installer, api: FakeApi) -> None:
     api.answers["POST /api/v1/namespaces"] = (422, {"message": "too long"})
     with pytest.raises(HelmError, match="namespace space cannot be made: too long"):
@@ -284,13 +295,27 @@ def emptied(api: FakeApi, helm: FakeHelm, **items: list[Any]) -> None:
     api.answers[f"DELETE {NAMESPACE}"] = (200, {})
     helm.says("list", [])
     for kind in ("persistentvolumeclaims", "pods", "services"):
-        api.answers[f"GET {NAMESPACE}/{kind}?limit=1"] = (200, {"items": items.get(kind, [])})
+        api.answers[f"GET {NAMESPACE}/{kind}"] = (200, {"items": items.get(kind, [])})
 
 
 def test_an_empty_namespace_of_ours_goes(installer: Installer, api: FakeApi, helm: FakeHelm) -> None:
     emptied(api, helm)
     assert asyncio.run(installer.remove_namespace("space")) == ""
     assert ("DELETE", NAMESPACE) in api.asked
+
+
+def test_pods_that_are_ending_are_waited_for(
+    installer: Installer, api: FakeApi, helm: FakeHelm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emptied(api, helm, pods=[{"metadata": {"deletionTimestamp": "2026-11-30T12:00:00Z"}}])
+    pause = asyncio.sleep
+
+    async def ended(_seconds: float) -> None:
+        api.answers[f"GET {NAMESPACE}/pods"] = (200, {"items": []})
+        await pause(0)
+
+    monkeypatch.setattr(asyncio, "sleep", ended)
+    assert asyncio.run(installer.remove_namespace("space")) == ""
 
 
 @pytest.mark.parametrize("kind", ["persistentvolumeclaims", "pods", "services"])
@@ -306,7 +331,7 @@ def test_a_namespace_whose_content_cannot_be_seen_stays(
     installer: Installer, api: FakeApi, helm: FakeHelm
 ) -> None:
     emptied(api, helm)
-    api.answers[f"GET {NAMESPACE}/pods?limit=1"] = (500, {})
+    api.answers[f"GET {NAMESPACE}/pods"] = (500, {})
     assert asyncio.run(installer.remove_namespace("space"))
     assert ("DELETE", NAMESPACE) not in api.asked
 
@@ -394,20 +419,3 @@ def test_an_interrupted_helm_is_told_to_end(installer: Installer, helm: FakeHelm
 
     asyncio.run(run())
     assert helm.path.with_name("helm.ended").read_text() == "ended\n"
-
-
-def test_helm_is_the_one_given_else_the_one_on_the_path(
-    tmp_path: Path, helm: FakeHelm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_helm() == helm.path
-    assert find_helm(tmp_path / "absent") == helm.path
-    assert find_helm(tmp_path / "answers.json") == tmp_path / "answers.json"
-
-
-def test_no_helm_is_an_error_with_a_next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="helm is not on PATH") as raised:
-        find_helm()
-    assert isinstance(raised.value, EdgeError)
-    assert "install Helm" in raised.value.next_step

@@ -76,6 +76,7 @@ class Ascent:
         not_installed: Releases that a closed gate kept out.
         waited_s: Seconds of waiting for contracts.
         limits: What it was given.
+        unfinished: A workload whose roll-out had not ended, where it stopped.
     """
 
     end: End
@@ -85,6 +86,7 @@ class Ascent:
     not_installed: tuple[Release, ...]
     waited_s: float
     limits: Limits
+    unfinished: str = ""
 
     @property
     def changed(self) -> bool:

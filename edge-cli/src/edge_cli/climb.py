@@ -11,7 +11,7 @@ from edge_llm_tests.evaluate import Finding
 from edge_llm_tests.layer import Layer, Release
 from edge_llm_tests.redact import redact_text
 
-from edge_cli.activity import last_event, rolling_out
+from edge_cli.activity import last_event, rolling_out, unfinished
 from edge_cli.ascent import Act, Ascent, End, Ground, Look, broken
 from edge_cli.gate import gate
 from edge_cli.helm_error import PendingReleaseError
@@ -54,6 +54,7 @@ class _Climb:
         self._standings: dict[str, tuple[_Standing, ...]] = {}
         self._acts: list[Act] = []
         self._waited_s = 0.0
+        self._unfinished = ""
 
     async def run(self) -> Ascent:
         ground = self._ground
@@ -154,11 +155,13 @@ class _Climb:
             look = await ground.look(ground.layers)
             below = self._closed_by(look, layer)
             own = tuple(each for each in broken(look.evaluation, layer) if each not in below)
+            workload = unfinished(look.recording, releases)
             patience, verdict = patience.after(
                 below,
                 own,
                 rolling=rolling_out(look.recording, namespaces),
                 now_s=ground.clock(),
+                unfinished=workload,
             )
             if verdict is Verdict.REAPPLY:
                 for release in releases:
@@ -167,14 +170,10 @@ class _Climb:
                 looks = 0
                 continue
             if verdict is not Verdict.WAIT:
+                self._unfinished = "" if verdict is Verdict.HOLDS else workload
                 ground.tell(Progress(Stage.HOLDS if verdict is Verdict.HOLDS else Stage.STOPPED, layer.name))
                 return look, verdict
-            first = (below + own)[0]
-            said, event = (
-                redact_text(each)[0]
-                for each in (first.result.message, last_event(look.recording, namespaces))
-            )
-            ground.tell(Progress(Stage.WAIT, layer.name, first.contract.id, said, event))
+            ground.tell(_waiting(layer, (*below, *own), workload, last_event(look.recording, namespaces)))
             await ground.sleep(_PAUSES_S[looks] if looks < len(_PAUSES_S) else 1.0)
             looks += 1
 
@@ -188,7 +187,16 @@ class _Climb:
             if not standing.unchanged and (standing.release.namespace, standing.release.name) not in done
         )
         at = ground.layers[place] if place < len(ground.layers) else None
-        return Ascent(end, at, look, tuple(self._acts), kept_out, self._waited_s, ground.limits)
+        return Ascent(
+            end, at, look, tuple(self._acts), kept_out, self._waited_s, ground.limits, self._unfinished
+        )
+
+
+def _waiting(layer: Layer, broken: tuple[Finding, ...], workload: str, event: str) -> Progress:
+    subject, said = workload, "its roll-out goes on"
+    if broken:
+        subject, said = broken[0].contract.id, broken[0].result.message
+    return Progress(Stage.WAIT, layer.name, subject, redact_text(said)[0], redact_text(event)[0])
 
 
 _ENDS = {

@@ -11,14 +11,14 @@ import asyncio
 import http.client
 import json
 import logging
-import shutil
+import time
 from collections.abc import Mapping
 from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError, UsageError
+from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError
 from edge_llm_tests.layer import Release
 from edge_llm_tests.readers.wire import Origin
 
@@ -27,7 +27,7 @@ from edge_cli.fingerprint import described, fingerprint
 from edge_cli.helm_error import HelmError, helm_error
 from edge_cli.revision import Installed, Revision
 
-__all__ = ["Installer", "find_helm"]
+__all__ = ["Installer"]
 
 LAYER_LABEL = (
     "edge-layer"  # on Helm's own record of the release, so that `edge down` finds what `edge up` made
@@ -38,24 +38,9 @@ _ANY_STATUS = ("--deployed", "--failed", "--pending", "--superseded", "--uninsta
 _HISTORY_MAX = 10
 _OPERATION_LIMIT = "5m"  # one Helm call: hooks at most, for contracts do the waiting
 _WRITE_DEADLINE_S = 10.0
+_GOING_S = 60.0  # for pods with their grace period, and for a namespace that is being deleted
+_PAUSE_S = 0.3
 _HELM_WITH_SERVER_SIDE_APPLY = 4
-
-
-def find_helm(given: Path | None = None) -> Path:
-    """The helm program: the one given if it is there, else the one on PATH.
-
-    Raises:
-        UsageError: There is none.
-    """
-    if given is not None and given.is_file():
-        return given
-    found = shutil.which("helm")
-    if found is None:
-        raise UsageError(
-            "helm is not on PATH, and it is Helm that installs the layers",
-            "install Helm 4 (https://helm.sh/docs/intro/install); `edge up --sandbox` builds its own",
-        )
-    return Path(found)
 
 
 class Installer:
@@ -189,7 +174,12 @@ class Installer:
 
     def ensure_namespace(self, name: str) -> None:
         """Create the namespace, marked as ours, unless it is there."""
-        if self.send("GET", f"/api/v1/namespaces/{name}").ok:
+        found = self.send("GET", f"/api/v1/namespaces/{name}")
+        until_s = time.monotonic() + _GOING_S
+        while found.ok and _is_going(found.body) and time.monotonic() < until_s:
+            time.sleep(_PAUSE_S)
+            found = self.send("GET", f"/api/v1/namespaces/{name}")
+        if found.ok:
             return
         metadata = {"name": name, "labels": _MADE_BY_US}
         document = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
@@ -208,8 +198,12 @@ class Installer:
             return ""
         if name in _PROTECTED or labels.get("app.kubernetes.io/managed-by") != "edge":
             return "it was not made by `edge up`"
-        for kind in ("persistentvolumeclaims", "pods", "services"):
-            listed = await asyncio.to_thread(self.send, "GET", f"{path}/{kind}?limit=1")
+        until_s = time.monotonic() + _GOING_S
+        for kind in ("pods", "persistentvolumeclaims", "services"):
+            listed = await asyncio.to_thread(self.send, "GET", f"{path}/{kind}")
+            while _all_going(listed) and time.monotonic() < until_s:
+                await asyncio.sleep(_PAUSE_S)
+                listed = await asyncio.to_thread(self.send, "GET", f"{path}/{kind}")
             if not listed.ok or listed.body.get("items"):
                 return f"there are {kind} in it"
         if others := await self.installed(namespace=name):
@@ -276,3 +270,13 @@ class Installer:
                 "use a kubeconfig that may administer the cluster (--kubeconfig, --context)",
             )
         return answer
+
+
+def _is_going(document: Mapping[str, Any]) -> bool:
+    return "deletionTimestamp" in document.get("metadata", {})
+
+
+def _all_going(listed: Answer) -> bool:
+    """Whether there is something left, all of which is being deleted."""
+    items = listed.body.get("items", []) if listed.ok else []
+    return bool(items) and all(_is_going(item) for item in items)

@@ -69,7 +69,13 @@ class Patience:
         return Patience(self.limits, now_s, may_reapply=False, settled_s=now_s + self.limits.settling_s)
 
     def after(
-        self, below: tuple[Finding, ...], own: tuple[Finding, ...], *, rolling: bool, now_s: float
+        self,
+        below: tuple[Finding, ...],
+        own: tuple[Finding, ...],
+        *,
+        rolling: bool,
+        now_s: float,
+        unfinished: str = "",
     ) -> tuple["Patience", Verdict]:
         """The wait after one more look, and what to do.
 
@@ -78,11 +84,13 @@ class Patience:
             own: Those of the layer that is waited for.
             rolling: Whether something still rolls out.
             now_s: When the look was made.
+            unfinished: A workload whose roll-out has not ended; contracts may hold on its old pods.
         """
         broken = below + own
-        if not broken:
+        if not broken and not unfinished:
             return self, Verdict.HOLDS
         stuck = tuple((finding.contract.id, finding.result.reason or "") for finding in broken)
+        stuck = stuck or ((unfinished, ""),)
         moved = rolling or stuck != self.stuck
         terminal = broken_terminally(broken) is not None and now_s >= self.settled_s
         seen = replace(
@@ -91,7 +99,7 @@ class Patience:
             stuck_s=now_s if moved else self.stuck_s,
             terminal_looks=self.terminal_looks + 1 if terminal else 0,
         )
-        return seen, _verdict(seen, now_s, own_alone=not below)
+        return seen, _verdict(seen, now_s, own_alone=bool(own) and not below)
 
 
 def _verdict(wait: Patience, now_s: float, *, own_alone: bool) -> Verdict:

@@ -8,7 +8,8 @@ from edge_llm_tests.readers import Target, live_target
 from edge_llm_tests.readers.credentials import kubeconfig_path, load_kubeconfig
 from edge_llm_tests.readers.target import known_clusters
 
-from edge_cli.installer import Installer, find_helm
+from edge_cli.helm_program import find_helm
+from edge_cli.installer import Installer
 from edge_cli.progress import OnProgress
 from edge_cli.sandbox import SANDBOX, built_helm, start_sandbox
 from edge_cli.settings import environment_settings, load_settings

@@ -55,6 +55,8 @@ def _kept_out(conclusion: Conclusion, page: Page) -> Iterator[str]:
         }[ascent.end],
         "bold",
     )
+    if ascent.unfinished:
+        yield f"The roll-out of {ascent.unfinished} has not ended."
     for release in ascent.not_installed:
         yield f"not installed: {release.name} (layer {release.layer}), its gate is closed"
     yield "When it is fixed, run the same command again: it goes on from here."
