@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from edge_llm_tests import Outcome, Recording, contract, evaluate, failed, passed, unknown
 from edge_llm_tests.contract import Contract, Result
@@ -14,9 +15,12 @@ from llm_observability_stack.exporter.contracts_source import contracts_source, 
 from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.exporter.settings import Settings
 from llm_observability_stack.serving import ServingSpec
-from llm_observability_stack.serving.spec import GpuPromise, ModelPromise
+from llm_observability_stack.serving.spec import ModelPromise
 from llm_observability_stack.telemetry import TelemetrySpec
 from prometheus_client.core import Metric
+
+QWEN = (("model", "qwen2.5:7b"),)
+NOMIC = (("model", "nomic-embed-text:latest"),)
 
 
 class Reader:
@@ -132,25 +136,38 @@ def test_a_cluster_that_cannot_be_read_is_refused_at_once(
         contracts_source(Settings("test", in_cluster=True), (), Profile("test"))
 
 
+class Served(msgspec.Struct):
+    """What the validation of a served model promises, as far as the exporter looks."""
+
+    model: str = ""
+    processor: str = ""
+
+
+def promised(served: Served | None) -> Series:
+    models = (ModelPromise("qwen2.5:7b", resident=True), ModelPromise("nomic-embed-text"))
+    specs: dict[str, Any] = {"serving": ServingSpec(models=models)}
+    if served is not None:
+        specs["profile"] = served
+    return series(profile_source(Profile("test", specs=specs)).collect())
+
+
 def test_promises_of_the_profile() -> None:
-    spec = ServingSpec(
-        gpu=GpuPromise(count=1),
-        models=(ModelPromise("qwen2.5:7b", resident=True), ModelPromise("nomic-embed-text")),
-    )
-    found = series(profile_source(spec).collect())
-    assert found == {
-        "edge_model_promised": {
-            (("model", "qwen2.5:7b"),): 1.0,
-            (("model", "nomic-embed-text:latest"),): 1.0,
-        },
-        "edge_model_promised_resident": {
-            (("model", "qwen2.5:7b"),): 1.0,
-            (("model", "nomic-embed-text:latest"),): 0.0,
-        },
-        "edge_model_promised_gpu": {
-            (("model", "qwen2.5:7b"),): 1.0,
-            (("model", "nomic-embed-text:latest"),): 1.0,
-        },
-    }
-    on_cpu = series(profile_source(ServingSpec(models=(ModelPromise("a:1"),))).collect())
-    assert on_cpu["edge_model_promised_gpu"] == {(("model", "a:1"),): 0.0}
+    found = promised(None)
+    assert found["edge_model_promised"] == {QWEN: 1.0, NOMIC: 1.0}
+    assert found["edge_model_promised_resident"] == {QWEN: 1.0, NOMIC: 0.0}
+
+
+@pytest.mark.parametrize(
+    ("served", "expected"),
+    [
+        (None, {QWEN: 0.0, NOMIC: 0.0}),
+        (Served(processor="cpu"), {QWEN: 0.0, NOMIC: 0.0}),
+        (Served(processor="gpu"), {QWEN: 1.0, NOMIC: 1.0}),
+        (Served(processor="gpu", model="qwen2.5:7b"), {QWEN: 1.0, NOMIC: 0.0}),
+        (Served(processor="gpu", model="nomic-embed-text"), {QWEN: 0.0, NOMIC: 1.0}),
+    ],
+)
+def test_the_processor_is_promised_by_whoever_validates_the_model(
+    served: Served | None, expected: dict[tuple[tuple[str, str], ...], float]
+) -> None:
+    assert promised(served)["edge_model_promised_gpu"] == expected

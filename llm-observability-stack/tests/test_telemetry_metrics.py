@@ -54,10 +54,11 @@ def of_ollama() -> tuple[Metric, ...]:
 def exposed() -> dict[str, Metric]:
     """Every family that the exporter can expose, from each of its sources."""
     profile = Profile("test", specs={"telemetry": TelemetrySpec()})
+    serving = ServingSpec(models=(ModelPromise("a:1"),))
     found = [
         *Board((), "1").collect(),
         *of_ollama(),
-        *profile_source(ServingSpec(models=(ModelPromise("a:1"),))).collect(),
+        *profile_source(Profile("test", specs={"serving": serving})).collect(),
         *outcome_families(evaluate((LAYER,), profile, Recording())),
     ]
     return {f"{each.name}_total" if each.type == "counter" else each.name: each for each in found}

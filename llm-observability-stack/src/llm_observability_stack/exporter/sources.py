@@ -21,7 +21,7 @@ def sources(settings: Settings) -> tuple[Source, ...]:
     """
     layers = load_layers()
     profile = load_profile(settings.profile, layers)
-    found = [profile_source(profile.specs["serving"])]
+    found = [profile_source(profile)]
     if url := settings.services.get("ollama"):
         found.append(ollama_source(url, settings.ollama_deadline_s, settings.interval_s, settings.max_models))
     if settings.in_cluster or settings.kubeconfig:
