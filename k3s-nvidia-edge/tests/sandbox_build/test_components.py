@@ -7,6 +7,7 @@ from k3s_nvidia_edge.sandbox.build.components import BY_NAME, COMPONENTS, chosen
 from k3s_nvidia_edge.sandbox.build.errors import UnknownComponentError
 from k3s_nvidia_edge.sandbox.build.golang import group_directory
 from k3s_nvidia_edge.sandbox.build.images import IMAGES
+from k3s_nvidia_edge.sandbox.build.materials import MATERIALS
 from k3s_nvidia_edge.sandbox.build.programs import PROGRAMS
 from k3s_nvidia_edge.sandbox.build.recipes import EngineRecipe, GoRecipe, ImageRecipe, PypiRecipe
 
@@ -33,7 +34,7 @@ PINNED = {
 
 
 def test_all_declared_components_are_built_once() -> None:
-    assert sorted(BY_NAME) == sorted(component.name for component in (*PROGRAMS, *IMAGES))
+    assert sorted(BY_NAME) == sorted(component.name for component in (*PROGRAMS, *MATERIALS, *IMAGES))
     assert len(BY_NAME) == len(COMPONENTS)
 
 

@@ -6,18 +6,19 @@ from typing import Final
 from k3s_nvidia_edge.sandbox.build.component import Component
 from k3s_nvidia_edge.sandbox.build.errors import UnknownComponentError
 from k3s_nvidia_edge.sandbox.build.images import IMAGES
+from k3s_nvidia_edge.sandbox.build.materials import MATERIALS
 from k3s_nvidia_edge.sandbox.build.programs import PROGRAMS
 
 __all__ = ["BY_NAME", "COMPONENTS", "chosen"]
 
 
 def _ordered() -> tuple[Component, ...]:
-    """Programs in their own order, images as early as they can be made."""
+    """Programs and materials in their own order, images as early as they can be made."""
     order: list[Component] = []
     waiting = list(IMAGES)
-    for program in PROGRAMS:
-        order.append(program)
-        made = {component.name for component in order}
+    for component in (*PROGRAMS, *MATERIALS):
+        order.append(component)
+        made = {one.name for one in order}
         ready = [image for image in waiting if made.issuperset(image.inputs)]
         order.extend(ready)
         waiting = [image for image in waiting if image not in ready]

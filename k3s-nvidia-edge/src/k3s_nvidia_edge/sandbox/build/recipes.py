@@ -88,10 +88,15 @@ class PypiRecipe:
 
 @dataclass(frozen=True, slots=True)
 class RootfsRecipe:
-    """A minimal Debian root file system, as one layer."""
+    """A minimal Debian root file system, as one layer.
+
+    Attributes:
+        left_out: patterns of files that no container here needs.
+    """
 
     suite: str
     packages: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

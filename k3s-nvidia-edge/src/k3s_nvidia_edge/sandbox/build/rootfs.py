@@ -10,19 +10,18 @@ from k3s_nvidia_edge.sandbox.build.workshop import Workshop
 
 __all__ = ["make_rootfs"]
 
-LEFT_OUT: Final = ("doc", "man", "info", "locale", "lintian", "linda", "groff", "bash-completion")
 EPOCH_S: Final = "1700000000"  # every file's time, so that the same packages give the same layer
 
 
 def make_rootfs(recipe: RootfsRecipe, shop: Workshop, out: Path) -> None:
-    """Install the packages into an empty root: essential ones, the named ones, no documentation, no apt."""
+    """Install the packages into an empty root: essential ones and the named ones; no apt."""
     layer = out / "layer.tar"
     shop.processes.run(
         [
             "mmdebstrap",
             "--variant=essential",
             f"--include={','.join(recipe.packages)}",
-            *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in LEFT_OUT),
+            *(f"--dpkgopt=path-exclude={pattern}" for pattern in recipe.left_out),
             "--customize-hook=rm -rf $1/var/lib/apt $1/var/cache/apt $1/var/cache/debconf $1/var/log",
             "--skip=output/dev",  # the container runtime makes its own
             recipe.suite,
