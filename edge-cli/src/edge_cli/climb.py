@@ -142,6 +142,8 @@ class _Climb:
         began_s = ground.clock()
         revision = await ground.hands.apply(release)
         took_s = ground.clock() - began_s
+        was_unchanged = Act(release, "unchanged", revision.number - 1)
+        self._acts = [act for act in self._acts if act != was_unchanged]
         self._acts.append(Act(release, verb, revision.number, took_s))
         done = f"{verb}, revision {revision.number}, {took_s:.1f} s"
         ground.tell(Progress(Stage.INSTALL, release.layer, release.name, done))

@@ -2,24 +2,50 @@
 
 from collections.abc import Iterator
 
+from edge_llm_tests.contract import Outcome
+
 from edge_cli.ascent import End
 from edge_cli.conclusion import Conclusion
 from edge_cli.duration import spoken
 from edge_cli.render import Output
 from edge_cli.render import render as render_report
-from edge_cli.terminal import Page
+from edge_cli.render.table import rung_line, title
+from edge_cli.report import Report
+from edge_cli.terminal import Page, printable
 
 __all__ = ["render"]
+
+_MESSAGE_COLUMN = 34  # the longest contract id and its mark
 
 
 def render(conclusion: Conclusion, output: Output, page: Page) -> str:
     """The conclusion in a format; other than as a table it is the report of a diagnosis."""
     if output is not Output.TABLE:
         return render_report(conclusion.report, output, page)
-    shown = Page(page.paint, page.columns, verbose=True) if conclusion.holds else page
-    lines = [render_report(conclusion.report, output, shown), *_releases(conclusion, page)]
-    lines += _next(conclusion, page) if conclusion.holds else _kept_out(conclusion, page)
+    if conclusion.holds:
+        lines = [*_contracts(conclusion.report, page), "", *_releases(conclusion, page)]
+        lines += _next(conclusion, page)
+    else:
+        lines = [render_report(conclusion.report, output, page), *_releases(conclusion, page)]
+        lines += _kept_out(conclusion, page)
     return "\n".join(lines) + "\n"
+
+
+def _contracts(report: Report, page: Page) -> Iterator[str]:
+    """Every contract in a line; the whole sentences are `edge diagnose -v`'s."""
+    yield title(report, page)
+    yield ""
+    for rung in report.rungs:
+        yield rung_line(rung, page.paint)
+        for step in rung.steps:
+            finding = step.finding
+            passes = finding.outcome is Outcome.PASS
+            sign = ("✓" if page.paint.unicode else "+") if passes else "!"
+            mark = page.paint(sign, "green" if passes else "yellow")
+            room = page.columns - _MESSAGE_COLUMN
+            said = printable(finding.result.message)
+            said = said if len(said) <= room else f"{said[: room - 3].rstrip()}..."
+            yield f"    {mark} {finding.contract.id:<{_MESSAGE_COLUMN - 6}}{page.paint(said, 'dim')}".rstrip()
 
 
 def _releases(conclusion: Conclusion, page: Page) -> Iterator[str]:
