@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gguf_observability.reader import Array
+from gguf_observability.header import Array
 
 __all__ = ["Model", "ModelError"]
 

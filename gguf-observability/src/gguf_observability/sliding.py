@@ -3,8 +3,8 @@
 Source: llama.cpp b11434, `src/models/*.cpp` and `llama-hparams.cpp` (`set_swa_pattern`).
 """
 
+from gguf_observability.header import Array
 from gguf_observability.model import Model
-from gguf_observability.reader import Array
 
 __all__ = ["Window", "sliding_window"]
 

@@ -1,6 +1,6 @@
 """Tensor types: elements in a block and bytes of a block, by the number that a GGUF file stores.
 
-Source: llama.cpp b11434 (`ggml.c`, type traits). Numbers 4, 5, 31 to 33 and 36 to 38 were removed from the format.
+Source: llama.cpp b11434 (`ggml.c`, type traits). Numbers 4, 5, 31 to 33 and 36 to 38 were removed.
 """
 
 __all__ = ["REMOVED", "TENSOR_TYPES", "row_bytes"]

@@ -75,13 +75,16 @@ class Card:
 
 
 def cards(recording: Recording) -> tuple[Card, ...]:
-    """The cards of the host. Use as `recording.view(cards)`.
+    """The cards of the host; none where the host has no nvidia-smi (a Jetson, a driver in a container).
 
     Raises:
         UnseenError: nvidia-smi was not run, or failed.
         MalformedError: Its output is not the XML that it promises.
     """
-    output = recording.command(_COMMAND).output
+    read = recording.command(_COMMAND)
+    if read.error == "not-found":
+        return ()
+    output = read.output
     try:
         root = ET.fromstring(output)  # noqa: S314 - see the import
     except ET.ParseError as error:

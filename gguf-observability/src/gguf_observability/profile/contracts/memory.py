@@ -80,5 +80,5 @@ def vram(spec: ProfileSpec, observed: ProfileState) -> Result:
         return wrong
     loaded = observed.loaded.value
     _ = observed.cards.value
-    held = ", ".join(str(each) for each in observed.holders) or "no process is listed"
+    held = ", ".join(str(each) for each in observed.holders) or "this host lists no process of the card"
     return passed(f"{sum(each.vram_bytes for each in loaded) / MIB:.0f} MiB by Ollama's account; {held}")

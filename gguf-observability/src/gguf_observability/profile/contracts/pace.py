@@ -1,6 +1,6 @@
 """Promises about how steadily the served model works."""
 
-from edge_llm_tests.contract import Result, contract, passed
+from edge_llm_tests.contract import Result, contract, passed, unknown
 
 from gguf_observability.profile.observe import ProfileState
 from gguf_observability.profile.spec import ProfileSpec
@@ -33,12 +33,15 @@ def stable(spec: ProfileSpec, observed: ProfileState) -> Result:
 @contract(
     "profile.clocks",
     "no card works at a fraction of its clock because of heat or power",
-    reasons=THROTTLE_REASONS,
+    reasons=("NoCardListed", *THROTTLE_REASONS),
+    required=False,  # host.not-throttled closes the gate; this one tells whoever reads a profile alone
     after=("host.driver-answers", "host.card-healthy", "host.not-throttled"),
     applies=lambda spec: spec.processor == "gpu",
 )
 def clocks(_spec: ProfileSpec, observed: ProfileState) -> Result:
     """A power cap that its owner set is no fault."""
+    if not observed.cards.value:
+        return unknown("NoCardListed", "this host lists no card, so no clock can be read")
     for card in observed.cards.value:
         if (slowed := diagnose_clocks(card)) is not None:
             return slowed

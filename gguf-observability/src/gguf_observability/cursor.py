@@ -1,0 +1,84 @@
+"""The beginning of a file, read as far as was asked for and never further than it may be."""
+
+import os
+from struct import Struct, error
+
+from gguf_observability.errors import GgufError
+
+__all__ = ["U32", "U64", "Cursor"]
+
+U32, U64 = Struct("<I"), Struct("<Q")
+_FIRST_READ_BYTES = 1 << 20
+_HEADER_LIMIT_BYTES = 256 << 20
+
+
+class Cursor:
+    """The beginning of a file, read as far as was asked for."""
+
+    __slots__ = ("buffer", "descriptor", "position", "size")
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self.descriptor = descriptor
+        self.size = size
+        self.position = 0
+        self.buffer = bytearray(os.pread(descriptor, min(_FIRST_READ_BYTES, size), 0))
+
+    def reach(self, end: int) -> None:
+        """Make the bytes before `end` readable.
+
+        Raises:
+            GgufError: The file, or what a header may be, ends before.
+        """
+        have = len(self.buffer)
+        if end <= have:
+            return
+        if end > self.size:
+            raise GgufError(
+                "the file ends inside its header", self.position, f"{end} bytes wanted, {self.size} there"
+            )
+        if end > _HEADER_LIMIT_BYTES:
+            raise GgufError("header larger than the limit", self.position, f"{_HEADER_LIMIT_BYTES} bytes")
+        wanted = min(max(end - have, _FIRST_READ_BYTES, have), self.size - have)
+        chunk = os.pread(self.descriptor, wanted, have)
+        self.buffer += chunk
+        if len(self.buffer) < end:
+            raise GgufError("the file was truncated while it was read", self.position)
+
+    def number(self, form: Struct) -> int:
+        """The next number of that form."""
+        end = self.position + form.size
+        self.reach(end)
+        value: int = form.unpack_from(self.buffer, self.position)[0]
+        self.position = end
+        return value
+
+    def text(self, limit: int, what: str) -> bytes:
+        """The next string, if it is no longer than `limit` bytes."""
+        start = self.position
+        length = self.number(U64)
+        if length > limit:
+            raise GgufError(f"{what} longer than the limit", start, f"{length} bytes, limit {limit}")
+        self.reach(self.position + length)
+        value = bytes(self.buffer[self.position : self.position + length])
+        self.position += length
+        return value
+
+    def skip_strings(self, count: int) -> None:
+        """Walk over `count` strings, checking that each lies inside the file."""
+        unpack, buffer, position, left = U64.unpack_from, self.buffer, self.position, count
+        size = self.size
+        while left:
+            try:
+                while left:
+                    (length,) = unpack(buffer, position)
+                    if length > size:
+                        self.position = position
+                        raise GgufError("string longer than the file", position, f"{length} bytes")
+                    position += 8 + length
+                    left -= 1
+            except error:
+                self.position = min(position, size)
+                self.reach(position + 8)
+        self.position = min(position, size)
+        self.reach(position)
+        self.position = position
