@@ -29,7 +29,7 @@ def test_a_step_is_a_line_with_the_time_and_what_is_waited_for() -> None:
     lines = [line.partition("] ")[2] for line in said.getvalue().splitlines()]
     assert lines == [
         "looking",
-        "gpu: plugin: installed",
+        "gpu: release plugin: installed",
         "gpu: waiting for gpu.allocatable: 0 of 1 | last event: pod/p Pulled: done",
         "gpu: all contracts hold",
         "serving: stopped",
@@ -71,6 +71,18 @@ def test_the_picture_has_a_row_for_each_layer_and_the_last_event() -> None:
         "last event: pod/p",
     ):
         assert words in text
+
+
+def test_a_long_message_does_not_push_the_names_out() -> None:
+    board = Board(("host", "gpu"))
+    board(wait("word " * 100, event="event " * 100))
+    console, said = plain()
+    console.print(board.picture())
+    host, gpu, event, _total = said.getvalue().splitlines()
+    assert host.split() == ["·", "host"]
+    assert gpu.startswith("▸  gpu   waiting for gpu.allocatable: word word")
+    assert gpu.endswith("0 s")
+    assert len(event) <= 100
 
 
 def test_the_picture_counts_the_seconds_of_what_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

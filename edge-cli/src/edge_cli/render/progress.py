@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["error_console", "showing"]
 
 _REFRESH_PER_S = 8
+_OF_RELEASES = (Stage.INSTALL, Stage.UNCHANGED)
 _REPEAT_S = 15.0  # plain lines: a wait that does not change says so this often
 _MARKS = {
     Stage.HOLDS: ("✓", "green"),
@@ -80,7 +81,8 @@ def _sentence(progress: Progress) -> str:
         return progress.message or "all contracts hold"
     if progress.stage is Stage.STOPPED:
         return progress.message or "stopped"
-    return f"{progress.subject}: {progress.message}" if progress.subject else progress.message
+    kind = "release " if progress.stage in _OF_RELEASES else ""
+    return f"{kind}{progress.subject}: {progress.message}" if progress.subject else progress.message
 
 
 class Board:
@@ -108,7 +110,7 @@ class Board:
         from rich.table import Table  # noqa: PLC0415 - see `showing`
         from rich.text import Text  # noqa: PLC0415 - see `showing`
 
-        table = Table.grid(padding=(0, 2))
+        table = Table.grid(padding=(0, 2), expand=True)
         table.add_column(no_wrap=True)
         table.add_column(no_wrap=True)
         table.add_column(overflow="ellipsis", no_wrap=True, ratio=1)
