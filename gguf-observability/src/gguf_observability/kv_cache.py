@@ -1,6 +1,6 @@
 """The cache of a model: bytes that attention and recurrent layers keep for a context, layer by layer.
 
-Source: llama.cpp b11434, `llama-model.cpp` (`create_memory`), `llama-kv-cache*.cpp`, `llama-memory-recurrent`;
+Source: llama.cpp b11434, `llama-model.cpp` (`create_memory`), `llama-kv-cache*.cpp`, `llama-memory*.cpp`;
 verified against the engine's own allocations (`tests/golden_kv.json`).
 """
 

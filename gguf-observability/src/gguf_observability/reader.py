@@ -1,7 +1,7 @@
 """A GGUF header, read strictly and lazily: nothing that a file says is believed before it is checked.
 
 Versions 2 and 3, little-endian. Only `pread` touches the file (no mmap: a file that is truncated while open
-must be an error, not a signal). Long arrays, such as a vocabulary, are walked and remembered by their place, not kept.
+must be an error, not a signal). Long arrays, such as a vocabulary, are walked and remembered by their place.
 """
 
 import os

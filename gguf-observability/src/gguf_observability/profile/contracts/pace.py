@@ -33,7 +33,7 @@ def stable(spec: ProfileSpec, observed: ProfileState) -> Result:
 @contract(
     "profile.clocks",
     "no card works at a fraction of its clock because of heat or power",
-    reasons=("NoCardListed", *THROTTLE_REASONS),
+    reasons=THROTTLE_REASONS,
     required=False,  # host.not-throttled closes the gate; this one tells whoever reads a profile alone
     after=("host.driver-answers", "host.card-healthy", "host.not-throttled"),
     applies=lambda spec: spec.processor == "gpu",
@@ -41,7 +41,7 @@ def stable(spec: ProfileSpec, observed: ProfileState) -> Result:
 def clocks(_spec: ProfileSpec, observed: ProfileState) -> Result:
     """A power cap that its owner set is no fault."""
     if not observed.cards.value:
-        return unknown("NoCardListed", "this host lists no card, so no clock can be read")
+        return unknown("Unavailable", "this host lists no card, so no clock can be read")
     for card in observed.cards.value:
         if (slowed := diagnose_clocks(card)) is not None:
             return slowed
