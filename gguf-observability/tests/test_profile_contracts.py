@@ -257,6 +257,17 @@ def test_an_idle_gpu_box_without_a_trace_of_a_load_is_unknown() -> None:
     assert verdict(reads, "profile.context") == ("unknown", "NothingLoaded")
 
 
+def test_a_host_without_nvidia_smi_is_judged_by_the_other_witnesses() -> None:
+    reads = box()
+    reads[SMI] = command(error="not-found")
+    found = findings(reads)
+    assert {key for key, each in found.items() if each.outcome is not Outcome.PASS} == {"profile.clocks"}
+    assert found["profile.clocks"].outcome is Outcome.UNKNOWN
+    assert "no process" in found["profile.vram"].result.message
+    reads[FB_USED] = answer({"data": {"result": []}})
+    assert verdict(reads, "profile.processor") == PASS  # the engine found its GPU
+
+
 def alternating(reads: Reads) -> None:
     loaded(reads, context_length=2048)
     for minute, size in enumerate((2048, 8192, 2048, 8192), 51):

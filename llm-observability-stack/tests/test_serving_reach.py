@@ -215,8 +215,13 @@ def health(read: dict[str, Any]) -> Callable[[Reads], None]:
         (backend("http://ollama.default:11434"), ("fail", "WrongBackend")),
         (backend("http://olama:11434"), ("fail", "WrongBackend")),
         (backend("http://gone:11434;http://ollama:11434", "OLLAMA_BASE_URLS"), PASS),
+        (backend("http://localhost:11434"), ("fail", "WrongBackend")),
+        (backend("127.0.0.1:11434"), ("fail", "WrongBackend")),
+        (backend("http://host.docker.internal:11434"), ("fail", "WrongBackend")),
+        (backend("http://localhost:11434;http://ollama:11434", "OLLAMA_BASE_URLS"), PASS),
         (backend("http://192.0.2.7:11434"), PASS),
         (backend("https://llm.example.com"), PASS),
+        (backend("http://[broken"), PASS),
         (health(answer({"status": False})), ("fail", "WebUiDoesNotAnswer")),
         (health(answer("<html>")), ("unknown", "Malformed")),
         (health(answer(None, status=None, error="timeout")), ("unknown", "TimedOut")),
@@ -233,6 +238,24 @@ def test_open_webui_is_given_its_time() -> None:
     pod = unready(reads, "open-webui")
     pod["metadata"]["creationTimestamp"] = pod["status"]["startTime"] = "2026-06-15T11:58:30Z"
     assert verdict(reads, "serving.webui") == ("unknown", "WebUiStarting")
+
+
+def test_an_open_webui_with_an_ollama_of_its_own_may_ask_itself() -> None:
+    reads = box()
+    backend("http://localhost:11434")(reads)
+    container = item(reads, PODS, "open-webui")["spec"]["containers"][0]
+    container["image"] = "ghcr.io/open-webui/open-webui:ollama"
+    assert verdict(reads, "serving.webui") == PASS
+    container["image"] = "ghcr.io/open-webui/open-webui:0.9.2"
+    item(reads, PODS, "open-webui")["spec"]["containers"].append({"name": "o", "image": "ollama/ollama"})
+    assert verdict(reads, "serving.webui") == PASS
+
+
+def test_a_missing_service_is_not_blamed_on_open_webui() -> None:
+    reads = box()
+    no_service(reads)
+    found = finding(reads, "serving.webui")
+    assert (found.result.reason, found.blocked_by) == ("WrongBackend", "serving.endpoints")
 
 
 def test_an_open_webui_that_waits_for_a_node_is_not_called_its_own_fault() -> None:
@@ -257,7 +280,7 @@ def test_an_unseen_deployment_list_does_not_make_open_webui_absent() -> None:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("http://localhost:11434", None),
+        ("http://localhost:11434", ("localhost", "", 11434)),
         ("http://[broken", None),
         ("http://ollama.llm.svc:80", ("ollama", "llm", 80)),
         ("https://ollama.llm", ("ollama", "llm", 443)),

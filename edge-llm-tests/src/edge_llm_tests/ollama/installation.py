@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
-from edge_llm_tests.fields import integer, objects, text, texts
+from edge_llm_tests.fields import mapping, texts
 from edge_llm_tests.objects import Container, Pod, Service, Workload, daemonsets, deployments, pods, services
 
 __all__ = ["PORT", "Installation", "container_of", "installations", "log_key", "selects", "serves"]
@@ -106,18 +106,28 @@ def log_key(pod: Pod, container: str, *, previous: bool = False) -> str:
 
 
 def _may_serve(spec: Mapping[str, Any]) -> bool:
-    """A cheap look before the typed one: of ten thousand pods, one is Ollama."""
-    for each in objects(spec, "containers"):
-        if _IMAGE_WORD in text(each, "image").lower():
+    """A cheap look before the typed one: of ten thousand pods, one is Ollama.
+
+    It says no only to what has the form that it should have; damage is left to the typed look.
+    """
+    containers = spec.get("containers")
+    if type(containers) is not list:
+        return True
+    for each in containers:
+        if type(each) is not dict:
             return True
-        if any(integer(port, "containerPort") == PORT for port in objects(each, "ports")):
+        image, ports = each.get("image"), each.get("ports", ())
+        if type(image) is not str or _IMAGE_WORD in image.lower():
             return True
+        for port in ports if isinstance(ports, (list, tuple)) else (None,):
+            if type(port) is not dict or port.get("containerPort") == PORT:
+                return True
     return False
 
 
 def _pods(recording: Recording) -> Iterator[Pod]:
     for pod in recording.view(pods).value:
-        if _may_serve(pod.spec.raw) and container_of(pod) is not None:
+        if _may_serve(mapping(pod.raw, "spec")) and container_of(pod) is not None:
             owner = pod.owner
             if owner is None or owner[0] != "Job":
                 yield pod

@@ -43,7 +43,12 @@ _PHRASES: dict[FailureKind, tuple[str, ...]] = {
         r"older version of ollama",
         r"(?:ggml_)?type .{0,40}(?:removed|deprecated)",
     ),
-    FailureKind.SYSTEM_MEMORY: (r"requires more system memory", r"cannot allocate memory", r"bad_alloc"),
+    FailureKind.SYSTEM_MEMORY: (
+        r"requires more system memory",
+        r"too large for system",
+        r"cannot allocate memory",
+        r"bad_alloc",
+    ),
     FailureKind.CARD_MEMORY: (
         r"cuda error: out of memory",
         r"cudamalloc failed: out of memory",

@@ -10,7 +10,7 @@ from edge_llm_tests.ollama.installation import PORT, selects
 from edge_llm_tests.reads import ApiRead
 
 from llm_observability_stack.serving.observe import ServingState
-from llm_observability_stack.serving.web_ui import WebUi, in_cluster
+from llm_observability_stack.serving.web_ui import WebUi, in_cluster, loopback
 from llm_observability_stack.serving.where import Where
 
 __all__ = [
@@ -171,6 +171,10 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
     reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
     wrong = []
     for url in found.backends:
+        if loopback(url):
+            if not found.bundled:
+                wrong.append(f"{url} leads to its own container, where no Ollama is")
+            continue
         target = in_cluster(url)
         if target is None:
             continue
@@ -185,7 +189,7 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
     return failed(
         "WrongBackend",
         f"Open WebUI {found.namespace}/{found.name} asks the wrong place: {'; '.join(wrong)}",
-        independent=True,
+        independent=bool(one.services),  # without any Service no URL could be right
         namespace=found.namespace,
         deployment=found.name,
     )

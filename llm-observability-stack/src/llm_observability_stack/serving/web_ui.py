@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from edge_llm_tests import Recording
+from edge_llm_tests.fields import mapping
 from edge_llm_tests.objects import Container, Pod, Service, Workload, deployments, pods, services
-from edge_llm_tests.ollama.installation import selects
+from edge_llm_tests.ollama.installation import selects, serves
 
 __all__ = ["WebUi", "web_ui"]
 
 _IMAGE = "open-webui"
 _DEFAULT_PORT = 8080
+_LOOPBACK = ("localhost", "127.", "[::1]", "host.docker.internal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,14 @@ class WebUi:
             if found:
                 return tuple(each.strip() for each in found.split(";") if each.strip())
         return ()
+
+    @property
+    def bundled(self) -> bool:
+        """Whether an Ollama of its own runs in its pod."""
+        pods = (*(pod.containers for pod in self.pods), self.workload.containers if self.workload else ())
+        return any(serves(each) for containers in pods for each in containers) or any(
+            each.image.endswith(":ollama") for each in self._containers
+        )
 
     @property
     def _containers(self) -> tuple[Container, ...]:
@@ -89,8 +99,14 @@ def web_ui(recording: Recording) -> WebUi | None:
 
 
 def _may_be(pod: Pod) -> bool:
-    raw = pod.spec.raw.get("containers")
-    return _IMAGE in str(raw) and any(_is_web_ui(each) for each in pod.containers)
+    """A cheap look at the images before the typed one."""
+    raw = mapping(pod.raw, "spec").get("containers")
+    images = (
+        [each.get("image") if type(each) is dict else each for each in raw] if type(raw) is list else [raw]
+    )
+    if all(type(image) is str and _IMAGE not in image for image in images):
+        return False
+    return any(_is_web_ui(each) for each in pod.containers)
 
 
 def port_of(service: Service) -> int:
@@ -98,6 +114,12 @@ def port_of(service: Service) -> int:
     ports = service.ports
     named = [number for number, name in ports if name in ("http", "web", "http-web")]
     return (named or [number for number, _ in ports] or [_DEFAULT_PORT])[0]
+
+
+def loopback(url: str) -> bool:
+    """Whether a URL leads to the container itself, or to a host name that Docker alone knows."""
+    address = url.partition("://")[2] or url
+    return address.rpartition("@")[2].lower().startswith(_LOOPBACK)
 
 
 def in_cluster(url: str) -> tuple[str, str, int] | None:
@@ -108,9 +130,7 @@ def in_cluster(url: str) -> tuple[str, str, int] | None:
     except ValueError:
         return None
     labels = (parts.hostname or "").split(".")
-    if not labels[0] or labels[0] in ("localhost", "127", "host") or parts.hostname == "host.docker.internal":
-        return None
-    if all(label.isdecimal() for label in labels):
+    if not labels[0] or all(label.isdecimal() for label in labels):
         return None
     if len(labels) == 1:
         return labels[0], "", port

@@ -28,6 +28,7 @@ __all__ = ["loadable", "present", "resident"]
     reasons=PRESENCE_REASONS,
     after=("serving.answers",),
     applies=lambda spec: bool(spec.models),
+    terminal=("NoSuchModel", "PullNeedsNewerEngine", "NoSpaceForModel"),
 )
 def present(spec: ServingSpec, observed: ServingState) -> Result:
     """As `/api/tags` lists them."""

@@ -16,6 +16,7 @@ __all__ = ["gpu_request", "memory_limit", "scheduled", "workload"]
     "an Ollama is installed and its workload has a pod",
     reasons=ABSENCE_REASONS,
     after=("gpu.api", "gpu.node-ready", "gpu.runtime-class"),
+    terminal=("QuotaExceeded",),
 )
 def workload(_spec: ServingSpec, observed: ServingState) -> Result:
     """A pod that has not ended, whatever its state."""
