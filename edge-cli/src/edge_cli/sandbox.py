@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SANDBOX",
     "SandboxCommandError",
-    "agree_to_build",
+    "announce_build",
     "build_sandbox",
     "built_helm",
     "planned",
@@ -66,8 +66,8 @@ def build_cost(parts: tuple["Planned", ...]) -> str:
     return f"{len(parts)} parts to build: about {spoken(seconds)} on two cores, {disk_mib} MiB of results"
 
 
-def agree_to_build(names: tuple[str, ...] = (), *, yes: bool) -> None:
-    """Say what building the missing parts of the sandbox takes, and ask on a terminal.
+def announce_build(names: tuple[str, ...] = (), *, ask: bool = False) -> None:
+    """Say what building the missing parts of the sandbox takes; ask, if told to and on a terminal.
 
     Raises:
         typer.Abort: The user does not want it.
@@ -80,7 +80,7 @@ def agree_to_build(names: tuple[str, ...] = (), *, yes: bool) -> None:
     import typer  # noqa: PLC0415 - used here alone
 
     typer.echo(f"The sandbox: {build_cost(parts)}. What is complete is kept when interrupted.", err=True)
-    if not yes and sys.stdin.isatty():
+    if ask and sys.stdin.isatty():
         typer.confirm("Build it now?", default=True, abort=True, err=True)
 
 

@@ -29,11 +29,10 @@ def build(
         list[str] | None, typer.Argument(help="Build these and what they are made of [everything].")
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show what a build would do, and do nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Build what the sandbox is made of, from pinned sources, into a cache."""
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - only this command pays
-    from edge_cli.sandbox import SANDBOX, agree_to_build, build_sandbox, planned  # noqa: PLC0415 - as above
+    from edge_cli.sandbox import SANDBOX, announce_build, build_sandbox, planned  # noqa: PLC0415 - as above
 
     names = tuple(components or ())
     if plan:
@@ -43,7 +42,7 @@ def build(
                 f"{part.component.name:32}{part.component.version:14}{state:>8}{part.disk_mib:>7} MiB\n"
             )
         return
-    agree_to_build(names, yes=yes)
+    announce_build(names)
     with showing(error_console(), (SANDBOX,)) as tell:
         artifacts = build_sandbox(tell, names)
     sys.stdout.write(f"programs    {artifacts.bin_dir}\n")
@@ -57,9 +56,9 @@ def build(
 def up(state_dir: StateDirOption = None) -> None:
     """Start the node, or find it running; what is missing is built first. Installs nothing on it."""
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - only this command pays
-    from edge_cli.sandbox import SANDBOX, agree_to_build, start_sandbox  # noqa: PLC0415 - as above
+    from edge_cli.sandbox import SANDBOX, announce_build, start_sandbox  # noqa: PLC0415 - as above
 
-    agree_to_build(yes=False)
+    announce_build()
     with showing(error_console(), (SANDBOX,)) as tell:
         kubeconfig, _ = start_sandbox(tell, state_dir)
     sys.stdout.write(f"export KUBECONFIG={kubeconfig}\n")

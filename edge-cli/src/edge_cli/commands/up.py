@@ -50,7 +50,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.render import Output  # noqa: PLC0415 - as above
     from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - as above
-    from edge_cli.sandbox import SANDBOX, agree_to_build  # noqa: PLC0415 - as above
+    from edge_cli.sandbox import SANDBOX, announce_build  # noqa: PLC0415 - as above
     from edge_cli.settings import environment_settings, load_settings  # noqa: PLC0415 - as above
     from edge_cli.site import cluster_site, profile_name, sandbox_site  # noqa: PLC0415 - as above
     from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
@@ -66,7 +66,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     if asked:
         load_profile(asked, layers)  # a wrong name is said before half an hour of building
     if sandbox:
-        agree_to_build(yes=yes)
+        announce_build(ask=not yes)
     rows = (SANDBOX,) * sandbox + tuple(layer.name for layer in climbed)
     with showing(error_console(), rows) as tell:
         if sandbox:
