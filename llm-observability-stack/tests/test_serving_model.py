@@ -375,4 +375,4 @@ def test_every_result_says_where_ollama_is() -> None:
     reads = box()
     absent(reads)
     about = finding(reads, "model.present").result.about
-    assert about == {"namespace": "llm", "deployment": "ollama", "model": "qwen2.5:7b"}
+    assert about == {"namespace": "llm", "workload": "deployment/ollama", "model": "qwen2.5:7b"}

@@ -1,16 +1,21 @@
 """The one list of metrics, held against what the exporter exposes and what rules ask for."""
 
+import json
 import re
+from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import yaml
 from edge_llm_tests import Recording, evaluate
 from edge_llm_tests.profile import Profile
-from edge_llm_tests.testing import answer
+from edge_llm_tests.testing import answer, command
 from llm_observability_stack.exporter.board import Board
 from llm_observability_stack.exporter.catalogue import bounded, catalogue, family
 from llm_observability_stack.exporter.contracts_source import outcome_families
+from llm_observability_stack.exporter.gpu_source import gpu_families
+from llm_observability_stack.exporter.kernel_log_source import xid_families
 from llm_observability_stack.exporter.ollama_source import _families
 from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.serving import ServingSpec
@@ -51,6 +56,15 @@ def of_ollama() -> tuple[Metric, ...]:
     return _families(Recording(reads=reads), 10)
 
 
+def of_the_card() -> tuple[Metric, ...]:
+    base = Path(__file__).parents[2] / "edge-cli/tests/cases/base/a100-k3s.json"
+    smi = json.loads(base.read_text())["reads"]["command:nvidia-smi -q -x"]
+    xid = command("2026-06-15T11:40:00,1+00:00 NVRM: Xid (PCI:0000:01:00): 62, x\n")
+    reads = {"command:nvidia-smi -q -x": smi, "command:dmesg --time-format iso": xid}
+    recording = Recording(reads=reads)
+    return (*gpu_families(recording), *xid_families(recording, datetime(2026, 6, 15, 12, tzinfo=UTC)))
+
+
 def exposed() -> dict[str, Metric]:
     """Every family that the exporter can expose, from each of its sources."""
     profile = Profile("test", specs={"telemetry": TelemetrySpec()})
@@ -58,6 +72,7 @@ def exposed() -> dict[str, Metric]:
     found = [
         *Board((), "1").collect(),
         *of_ollama(),
+        *of_the_card(),
         *profile_source(Profile("test", specs={"serving": serving})).collect(),
         *outcome_families(evaluate((LAYER,), profile, Recording())),
     ]
@@ -101,7 +116,14 @@ def test_names_carry_their_unit_and_counters_end_in_total() -> None:
 
 
 def test_each_source_of_the_list_is_one_of_the_exporter() -> None:
-    assert {entry.source for entry in catalogue().values()} == {"exporter", "profile", "ollama", "contracts"}
+    assert {entry.source for entry in catalogue().values()} == {
+        "exporter",
+        "profile",
+        "ollama",
+        "contracts",
+        "gpu",
+        "kernel-log",
+    }
 
 
 def test_every_series_that_a_rule_asks_for_is_published_by_somebody() -> None:

@@ -26,6 +26,7 @@ class Settings:
         in_cluster: Read the cluster with the ServiceAccount of this pod.
         kubeconfig: Read the cluster of this kubeconfig instead; empty for none.
         gpu: Ask nvidia-smi, which has to be here: for boxes where no DCGM exporter runs.
+        kernel_log: Count Xids in this machine's kernel log, which takes the right to read it.
         interval_s: Seconds between two checks of the contracts.
         contracts_deadline_s: Seconds after which a check of the contracts counts as failed.
         ollama_deadline_s: Seconds that asking Ollama may take within a scrape.
@@ -40,6 +41,7 @@ class Settings:
     in_cluster: bool = False
     kubeconfig: str = ""
     gpu: bool = False
+    kernel_log: bool = False
     interval_s: float = 30.0
     contracts_deadline_s: float = 25.0
     ollama_deadline_s: float = 3.0
@@ -80,6 +82,7 @@ def parse_settings(argv: Sequence[str], environment: Mapping[str, str] | None = 
         in_cluster=_flag("in_cluster", value("in_cluster", "false")),
         kubeconfig=value("kubeconfig"),
         gpu=_flag("gpu", value("gpu", "false")),
+        kernel_log=_flag("kernel_log", value("kernel_log", "false")),
         interval_s=_seconds("interval", value("interval", "30")),
         contracts_deadline_s=_seconds("contracts_deadline", value("contracts_deadline", "25")),
         ollama_deadline_s=_seconds("ollama_deadline", value("ollama_deadline", "3")),
@@ -116,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kubeconfig", metavar="FILE", help="read the cluster of this kubeconfig")
     parser.add_argument("--gpu", action="store_const", const="true", help="ask nvidia-smi of this machine")
+    parser.add_argument(
+        "--kernel-log",
+        action="store_const",
+        const="true",
+        help="count Xids in the kernel log of this machine",
+    )
     parser.add_argument("--interval", metavar="SECONDS", help="between two checks of the contracts (30)")
     parser.add_argument("--contracts-deadline", metavar="SECONDS", help="for one check of the contracts (25)")
     parser.add_argument("--ollama-deadline", metavar="SECONDS", help="for asking Ollama within a scrape (3)")

@@ -4,6 +4,8 @@ from edge_llm_tests import load_layers
 from edge_llm_tests.profile import load_profile
 
 from llm_observability_stack.exporter.contracts_source import contracts_source
+from llm_observability_stack.exporter.gpu_source import gpu_source
+from llm_observability_stack.exporter.kernel_log_source import kernel_log_source
 from llm_observability_stack.exporter.ollama_source import ollama_source
 from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.exporter.settings import Settings
@@ -24,6 +26,10 @@ def sources(settings: Settings) -> tuple[Source, ...]:
     found = [profile_source(profile)]
     if url := settings.services.get("ollama"):
         found.append(ollama_source(url, settings.ollama_deadline_s, settings.interval_s, settings.max_models))
+    if settings.gpu:
+        found.append(gpu_source(settings.interval_s))
+    if settings.kernel_log:
+        found.append(kernel_log_source(settings.interval_s))
     if settings.in_cluster or settings.kubeconfig:
         found.append(contracts_source(settings, layers, profile))
     return tuple(found)
