@@ -114,7 +114,7 @@ def test_pods_without_a_known_workload_are_gathered_by_their_owner() -> None:
     )
     found = recording.view(installations).value
     assert {each.path: len(each.pods) for each in found} == {"llm-observability/ollama": 1, "ai/llm": 2}
-    assert found[0].path == "llm-observability/ollama"
+    assert [each.reference for each in found] == ["pod/ollama", "statefulset/llm"]
 
 
 def test_there_is_no_log_where_nothing_runs() -> None:

@@ -496,6 +496,7 @@ def test_results_say_where_ollama_is() -> None:
     reads = box()
     on_cpu(reads)
     about = findings(reads)["profile.processor"].result.about
-    assert (about["namespace"], about["deployment"], about["model"]) == ("llm", "ollama", "qwen2.5:7b")
+    assert (about["namespace"], about["workload"]) == ("llm", "deployment/ollama")
+    assert about["model"] == "qwen2.5:7b"
     del reads[PODS]
-    assert "deployment" not in findings(reads)["profile.processor"].result.about
+    assert "workload" not in findings(reads)["profile.processor"].result.about

@@ -46,6 +46,14 @@ class Installation:
         return f"{self.namespace}/{self.name}"
 
     @property
+    def reference(self) -> str:
+        """`<kind>/<name>`, as kubectl takes it."""
+        if self.workload is not None:
+            return f"{self.workload.kind.lower()}/{self.name}"
+        owner = self.pods[0].owner if self.pods else None
+        return f"{owner[0].lower() if owner else 'pod'}/{self.name}"
+
+    @property
     def live_pods(self) -> tuple[Pod, ...]:
         """Pods that have not ended and are not being deleted."""
         return tuple(pod for pod in self.pods if not pod.finished and not pod.terminating)

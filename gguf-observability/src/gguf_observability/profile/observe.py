@@ -80,7 +80,7 @@ class ProfileState:
     def place(self) -> dict[str, str]:
         """Namespace and workload of the serving Ollama, for the commands of a remedy."""
         for one in self.all_installations.or_else(())[:1]:
-            return {"namespace": one.namespace, "deployment": one.name}
+            return {"namespace": one.namespace, "workload": one.reference}
         return {}
 
     @property

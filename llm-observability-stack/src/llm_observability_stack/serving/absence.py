@@ -34,7 +34,7 @@ def diagnose_absence(observed: ServingState, one: Installation | None) -> Result
     made_by_controller = any(pod.owner and pod.owner[0] == "ReplicaSet" for pod in one.pods)
     if one.workload is None and made_by_controller:
         _ = observed.deployments.value  # without the workload the reason cannot be told
-    where: Where = {"namespace": one.namespace, "deployment": one.name}
+    where: Where = {"namespace": one.namespace, "workload": one.reference}
     if one.workload is not None and one.workload.replicas == 0:
         return failed(
             "ScaledToZero",
@@ -69,7 +69,7 @@ def _refusal(observed: ServingState, one: Installation) -> Result | None:
     if not said:
         return None
     lower = said.lower()
-    where: Where = {"namespace": one.namespace, "deployment": one.name}
+    where: Where = {"namespace": one.namespace, "workload": one.reference}
     if "exceeded quota" in lower or "failed quota" in lower:
         return failed(
             "QuotaExceeded", f"a quota refuses the pod of {one.path}: {said}", independent=True, **where
@@ -83,7 +83,7 @@ def _refusal(observed: ServingState, one: Installation) -> Result | None:
 
 def _leaving(observed: ServingState, pod: Pod) -> Result:
     age = observed.termination_age(pod)
-    where: Where = {"pod": pod.name, "namespace": pod.namespace, "deployment": pod.name}
+    where: Where = {"pod": pod.name, "namespace": pod.namespace}
     if age is None or age < _TERMINATION_LIMIT:
         return unknown(
             "Replacing", f"pod {pod.path} is being deleted, its successor is not there yet", **where

@@ -120,7 +120,7 @@ def diagnose_web_ui_pods(observed: ServingState, found: WebUi | None) -> Result 
             "the profile promises Open WebUI, and no workload or pod of the cluster is one",
             independent=True,
         )
-    where: Where = {"namespace": found.namespace, "deployment": found.name}
+    where: Where = {"namespace": found.namespace, "workload": found.reference}
     if found.workload is not None and found.workload.replicas == 0:
         return failed(
             "WebUiScaledToZero",
@@ -191,5 +191,5 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
         f"Open WebUI {found.namespace}/{found.name} asks the wrong place: {'; '.join(wrong)}",
         independent=bool(one.services),  # without any Service no URL could be right
         namespace=found.namespace,
-        deployment=found.name,
+        workload=found.reference,
     )

@@ -190,7 +190,6 @@ def _lacking_gpu(observed: ServingState, pod: Pod, name: str, count: int, said: 
             f"(strategy {strategy}): the new one waits for the GPU, the old one for the new one",
             independent=True,
             holder=own[0].pod.name,
-            deployment=one.name,
             **where,
         )
     if holders:

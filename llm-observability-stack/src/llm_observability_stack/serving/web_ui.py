@@ -46,6 +46,11 @@ class WebUi:
         return ()
 
     @property
+    def reference(self) -> str:
+        """`<kind>/<name>`, as kubectl takes it."""
+        return f"{'deployment' if self.workload else 'pod'}/{self.name}"
+
+    @property
     def bundled(self) -> bool:
         """Whether an Ollama of its own runs in its pod."""
         pods = (*(pod.containers for pod in self.pods), self.workload.containers if self.workload else ())

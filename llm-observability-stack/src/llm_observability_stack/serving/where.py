@@ -17,7 +17,7 @@ class Where(TypedDict, total=False):
     """Names of the objects that a result speaks of."""
 
     namespace: str
-    deployment: str
+    workload: str
     pod: str
     container: str
     image: str
@@ -33,7 +33,7 @@ def located(contract: Contract) -> Contract:
     def judge_located(spec: ServingSpec, observed: ServingState) -> Result:
         result = judge(spec, observed)
         one = see(lambda: observed.installation).or_else(None)
-        place = {} if one is None else {"namespace": one.namespace, "deployment": one.name}
+        place = {} if one is None else {"namespace": one.namespace, "workload": one.reference}
         return replace(result, about={**place, **result.about}) if result.reason else result
 
     return replace(contract, judge=judge_located)

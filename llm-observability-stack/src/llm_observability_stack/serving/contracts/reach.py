@@ -40,8 +40,6 @@ def endpoints(_spec: ServingSpec, observed: ServingState) -> Result:
             "NoService",
             f"no Service of namespace {one.namespace} leads to {one.path}",
             independent=True,
-            namespace=one.namespace,
-            deployment=one.name,
         )
     service = one.services[0]
     found = diagnose_endpoints(observed, one, service)
