@@ -26,7 +26,14 @@ def test_two_cards_and_who_holds_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["", "No devices were found", "<nvidia_smi_log>", "<nvidia_smi_log></nvidia_smi_log>"]
+    "output",
+    [
+        "",
+        "No devices were found",
+        "<nvidia_smi_log>",
+        "<nvidia_smi_log></nvidia_smi_log>",
+        "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>",
+    ],
 )
 def test_what_is_no_list_of_cards_is_malformed(output: str) -> None:
     sight = recording_of({SMI: command(output)}).view(cards)

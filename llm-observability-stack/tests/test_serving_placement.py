@@ -504,3 +504,14 @@ def test_without_an_ollama_nothing_else_is_judged() -> None:
         found[key].outcome for key in ("serving.gpu-request", "serving.memory-limit", "serving.scheduled")
     } == {Outcome.BLOCKED}
     assert found["serving.gpu-request"].blocked_by == "serving.workload"
+    assert {key: found[key].result.reason for key in found if key.startswith("serving.")} == {
+        "serving.workload": "NotInstalled",
+        "serving.gpu-request": "NothingAsks",
+        "serving.scheduled": "NothingToSchedule",
+        "serving.image": "NothingScheduled",
+        "serving.running": "NothingScheduled",
+        "serving.memory-limit": "NothingAsks",
+        "serving.endpoints": "NothingToReach",
+        "serving.answers": None,
+        "serving.webui": None,
+    }

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING
 
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import MalformedError
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree as ET
 
 __all__ = ["Card", "Holder", "cards"]
 
@@ -85,8 +88,12 @@ def cards(recording: Recording) -> tuple[Card, ...]:
     if read.error == "not-found":
         return ()
     output = read.output
+    from xml.etree import ElementTree as ET  # noqa: PLC0415 - some ms that a CPU profile need not pay
+
+    if "<!ENTITY" in output:
+        raise MalformedError("a report with XML entities is not nvidia-smi's")
     try:
-        root = ET.fromstring(output)  # noqa: S314 - see the import
+        root = ET.fromstring(output)  # noqa: S314 - no entities, see above
     except ET.ParseError as error:
         raise MalformedError(f"not whole XML: {error}") from None
     found = tuple(_card(gpu) for gpu in root.findall("gpu"))
@@ -95,7 +102,7 @@ def cards(recording: Recording) -> tuple[Card, ...]:
     return found
 
 
-def _card(gpu: ET.Element) -> Card:
+def _card(gpu: "ET.Element") -> Card:
     return Card(
         gpu.findtext("product_name", "the card").strip(),
         _quantity(gpu, "fb_memory_usage/total"),
@@ -110,14 +117,14 @@ def _card(gpu: ET.Element) -> Card:
     )
 
 
-def _holders(gpu: ET.Element) -> Iterator[Holder]:
+def _holders(gpu: "ET.Element") -> Iterator[Holder]:
     for process in gpu.iterfind("processes/process_info"):
         pid = (process.findtext("pid") or "").strip()
         name = (process.findtext("process_name") or "").strip()
         yield Holder(int(pid) if pid.isdecimal() else 0, name, _quantity(process, "used_memory"))
 
 
-def _slowdowns(gpu: ET.Element) -> Iterator[str]:
+def _slowdowns(gpu: "ET.Element") -> Iterator[str]:
     for parent, prefix in (
         ("clocks_event_reasons", "clocks_event_reason_"),
         ("clocks_throttle_reasons", "clocks_throttle_reason_"),
@@ -127,7 +134,7 @@ def _slowdowns(gpu: ET.Element) -> Iterator[str]:
                 yield meaning
 
 
-def _quantity(element: ET.Element, path: str) -> float | None:
+def _quantity(element: "ET.Element", path: str) -> float | None:
     """A number with its unit; None for `N/A`, `Not Supported` and the like."""
     found = _QUANTITY.match((element.findtext(path) or "").strip())
     return float(found[1]) if found else None
