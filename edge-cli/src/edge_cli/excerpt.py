@@ -91,7 +91,8 @@ def _objects(items: list[Any], words: set[str]) -> str:
     spoken_of = [item for name, item in named if name and any(name in word or word in name for word in words)]
     if not spoken_of:
         names = ", ".join(name or "?" for name, _ in named[:_LINES_LIMIT])
-        return redact_text(f"{len(items)} objects: {names}")[0][: 4 * _COLUMNS_LIMIT]
+        objects = "object" if len(items) == 1 else "objects"
+        return redact_text(f"{len(items)} {objects}: {names}")[0][: 4 * _COLUMNS_LIMIT]
     shown = [_lines(_pretty(item), words, first=True) for item in spoken_of[:_OBJECTS_LIMIT]]
     rest = len(spoken_of) - len(shown)
     return "\n---\n".join((*shown, f"and {rest} more") if rest else shown)

@@ -35,6 +35,7 @@ class RungReport:
         layer: 0 to 3, or `validation`.
         owner: Who fixes it.
         asks: Its question.
+        footing: What it comes to as a whole.
         steps: Its findings.
         not_applicable: Ids of its contracts that the profile does not ask for.
     """
@@ -43,20 +44,9 @@ class RungReport:
     layer: int | str
     owner: str
     asks: str
+    footing: Footing
     steps: tuple[Step, ...]
     not_applicable: tuple[str, ...]
-
-    @property
-    def footing(self) -> Footing:
-        """What it comes to: its worst required contract decides."""
-        outcomes = {step.finding.outcome for step in self.steps if step.finding.contract.required}
-        if Outcome.FAIL in outcomes:
-            return Footing.FAILS
-        if Outcome.BLOCKED in outcomes:
-            return Footing.BLOCKED
-        if Outcome.UNKNOWN in outcomes:
-            return Footing.UNSEEN
-        return Footing.HOLDS if self.steps else Footing.NOT_ASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +82,29 @@ def report(layers: tuple[Layer, ...], profile: Profile, recording: Recording, tr
 
 def _rung(name: str, layer: Layer, verdict: Verdict, tree: Tree) -> RungReport:
     rung = tree.rungs.get(name)
+    steps = tuple(step for step in verdict.steps if step.finding.rung == name)
     return RungReport(
         name=name,
         layer="validation" if layer.number is None else layer.number,
         owner=layer.owner,
         asks=rung.asks if rung else "",
-        steps=tuple(step for step in verdict.steps if step.finding.rung == name),
+        footing=_footing(steps, verdict),
+        steps=steps,
         not_applicable=tuple(id_ for id_ in verdict.not_applicable if id_.partition(".")[0] == name),
     )
+
+
+def _footing(steps: tuple[Step, ...], verdict: Verdict) -> Footing:
+    """What a rung comes to; what waits for something that was not seen was not seen either."""
+    unseen = {each.finding.contract.id for each in verdict.steps if each.finding.outcome is Outcome.UNKNOWN}
+    required = [step.finding for step in steps if step.finding.contract.required]
+    if any(finding.outcome is Outcome.FAIL for finding in required):
+        return Footing.FAILS
+    if any(finding.blocked_by and finding.blocked_by not in unseen for finding in required):
+        return Footing.BLOCKED
+    if any(finding.outcome is not Outcome.PASS for finding in required):
+        return Footing.UNSEEN
+    return Footing.HOLDS if steps else Footing.NOT_ASKED
 
 
 def _clean(evaluation: Evaluation) -> Evaluation:

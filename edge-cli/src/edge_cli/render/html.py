@@ -53,7 +53,11 @@ def _headline(report: Report) -> str:
     if route is None:
         return "Everything holds" if report.verdict.outcome is Outcome.PASS else "Nothing is known"
     rung, owner = route.finding.rung, route.finding.layer.owner
-    return f"{rung} {'fails' if report.verdict.outcome is Outcome.FAIL else 'was not seen'}; {owner} fixes it"
+    return (
+        f"{rung} fails; {owner} fixes it"
+        if report.verdict.outcome is Outcome.FAIL
+        else f"{rung} was not seen"
+    )
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -90,7 +94,9 @@ def _step(step: Step) -> Iterator[str]:
 def _remedy(remedy: Remedy) -> Iterator[str]:
     yield f"<p><strong>Do:</strong> {escape(remedy.do)}</p>"
     if remedy.commands:
-        yield f"<pre><code>{escape(chr(10).join(remedy.commands))}</code></pre>"
+        yield '<ul class="commands">'
+        yield from (f"<li><code>{escape(command)}</code></li>" for command in remedy.commands)
+        yield "</ul>"
     if remedy.careful:
         yield f'<p class="careful"><strong>Careful:</strong> {escape(remedy.careful)}</p>'
     if remedy.docs:

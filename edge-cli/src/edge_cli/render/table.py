@@ -25,8 +25,7 @@ _FOOTINGS = {
     Footing.UNSEEN: Outcome.UNKNOWN,
     Footing.BLOCKED: Outcome.BLOCKED,
 }
-_NAMED_LIMIT = 4  # contracts named after a gap or a block; the rest is a number
-_GAPS_LIMIT = 6  # reads named; a recording of nothing would fill the screen otherwise
+_NAMED_LIMIT = 4  # reads or contracts named in one breath; the rest is a number
 
 
 def render(report: Report, page: Page) -> str:
@@ -194,12 +193,14 @@ def _gaps(gaps: tuple[Gap, ...], page: Page) -> Iterator[str]:
     """The reads that showed nothing: how many, and those that leave something undecided."""
     if not gaps:
         return
-    undecided = [gap for gap in gaps if gap.undecided]
-    shown = gaps if page.verbose else undecided[:_GAPS_LIMIT]
+    undecided = dict.fromkeys(gap.undecided for gap in gaps if gap.undecided)
     nothing = "" if undecided else ", which leaves nothing undecided"
-    more = "" if len(shown) == len(gaps) else " (-v lists them)"
+    more = "" if page.verbose else " (-v lists them)"
     yield ""
     yield f"{page.paint(f'Not seen: {len(gaps)} of the core reads', 'bold')}{nothing}{more}"
-    for gap in shown:
-        leaves = f" leaves undecided {_named(list(gap.undecided))}" if gap.undecided else ""
-        yield from _hung("  ", f"{gap.key}{leaves}", page, 4)
+    for ids in undecided:
+        keys = [gap.key for gap in gaps if gap.undecided == ids]
+        leave = "leaves" if len(keys) == 1 else "leave"
+        yield from _hung("  ", f"{_named(keys)} {leave} undecided {_named(list(ids))}", page, 4)
+    if page.verbose:
+        yield from (f"  {printable(gap.key)}" for gap in gaps)
