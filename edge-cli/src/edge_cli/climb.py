@@ -18,6 +18,7 @@ from edge_cli.helm_error import PendingReleaseError
 from edge_cli.patience import Patience, Verdict
 from edge_cli.progress import Progress, Stage
 from edge_cli.revision import Revision
+from edge_cli.timings import span
 
 __all__ = ["ascend"]
 
@@ -59,9 +60,11 @@ class _Climb:
     async def run(self) -> Ascent:
         ground = self._ground
         ground.tell(Progress(Stage.LOOK, "", message="looking at the target"))
-        look, standings = await asyncio.gather(
-            ground.look(ground.layers), asyncio.gather(*(self._standing(layer) for layer in ground.layers))
-        )
+        with span("first look"):
+            look, standings = await asyncio.gather(
+                ground.look(ground.layers),
+                asyncio.gather(*(self._standing(layer) for layer in ground.layers)),
+            )
         self._standings = {layer.name: found for layer, found in zip(ground.layers, standings, strict=True)}
         for place, layer in enumerate(ground.layers):
             look, open_ = await self._gate(look, layer)
@@ -129,7 +132,8 @@ class _Climb:
         settling_s = limits.settling_s if any(standing.revision for standing in changed) else 0.0
         may_reapply = bool(standings) and not changed
         patience = Patience(limits, now_s, may_reapply=may_reapply, settled_s=now_s + settling_s)
-        look, verdict = await self._wait(patience, layer)
+        with span(f"wait: {layer.name}"):
+            look, verdict = await self._wait(patience, layer)
         self._waited_s += ground.clock() - now_s
         if verdict is Verdict.TIMED_OUT and not standings:
             return look, Verdict.STALLED
@@ -140,7 +144,8 @@ class _Climb:
         ground.may_act()
         ground.tell(Progress(Stage.INSTALL, release.layer, release.name, "helm is at work"))
         began_s = ground.clock()
-        revision = await ground.hands.apply(release)
+        with span(f"helm: {release.name}"):
+            revision = await ground.hands.apply(release)
         took_s = ground.clock() - began_s
         was_unchanged = Act(release, "unchanged", revision.number - 1)
         self._acts = [act for act in self._acts if act != was_unchanged]

@@ -54,6 +54,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.settings import environment_settings, load_settings  # noqa: PLC0415 - as above
     from edge_cli.site import cluster_site, profile_name, sandbox_site  # noqa: PLC0415 - as above
     from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
+    from edge_cli.timings import span  # noqa: PLC0415 - as above
 
     settings = load_settings()
     chosen_output = Output(chosen("--output", output or settings.output or "table", tuple(Output)))
@@ -70,7 +71,8 @@ def up(  # noqa: PLR0917 - typer passes options by name
     rows = (SANDBOX,) * sandbox + tuple(layer.name for layer in climbed)
     with showing(error_console(), rows) as tell:
         if sandbox:
-            site = sandbox_site(tell)
+            with span("sandbox"):
+                site = sandbox_site(tell)
         else:
             site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context)
         held_to = load_profile(profile_name(asked, site), layers)
