@@ -1,4 +1,4 @@
-"""`edge up` with bad input, a cluster that is not there, or one that refuses: one line, the right exit code."""
+"""`edge up` with bad input, without a cluster, or with one that refuses: one line, the right exit code."""
 
 import json
 import threading
