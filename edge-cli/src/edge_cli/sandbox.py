@@ -1,5 +1,6 @@
 """The sandbox as the command line uses it: built, started, found; its errors as errors with an exit code."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,9 +115,10 @@ def built_helm() -> Path | None:
 
 @contextmanager
 def sandbox_faults() -> Iterator[None]:
-    """The sandbox's errors inside as errors of the command line."""
+    """The sandbox's errors inside as the command line's; SIGTERM ends it like Ctrl-C, compilers and all."""
     from k3s_nvidia_edge.sandbox import NotReadyError, PrerequisiteError, SandboxError  # noqa: PLC0415 - see above
 
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except SandboxError as error:
@@ -126,3 +128,5 @@ def sandbox_faults() -> Iterator[None]:
         elif isinstance(error, PrerequisiteError):
             fault.exit_code = ExitCode.USAGE
         raise fault from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
