@@ -41,7 +41,11 @@ def test_answers_are_typed() -> None:
             "http:ollama:/api/version": answer({"version": "0.33.0"}),
             "http:ollama:/api/tags": answer({"models": [{"model": "a", "digest": "sha256:00", "size": 5.0}]}),
             "http:ollama:/api/ps": answer(
-                {"models": [{"name": "a", "size": 5, "expires_at": "2026-06-15T12:05:00+02:00"}]}
+                {
+                    "models": [
+                        {"name": "a", "size": 5, "size_vram": 0, "expires_at": "2026-06-15T12:05:00+02:00"}
+                    ]
+                }
             ),
         }
     )

@@ -177,6 +177,12 @@ def test_the_promised_processor(change: Change, outcome: str, reason: str | None
     assert verdict(reads, "profile.processor") == (outcome, reason)
 
 
+def test_the_same_weights_by_another_name_are_the_same_model() -> None:
+    reads = box()
+    loaded(reads, name="chat:latest", model="chat:latest", context_length=4096)
+    assert verdict(reads, "profile.context")[0] == "fail"
+
+
 def test_who_holds_the_card_is_named() -> None:
     reads = box()
     crowded_out(reads)

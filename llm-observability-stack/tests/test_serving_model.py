@@ -356,6 +356,12 @@ def test_no_memory_on_the_card_is_left_to_the_profile() -> None:
     assert (found.result.reason, found.blocked_by) == ("CardMemory", "model.loadable")
 
 
+def test_the_same_weights_by_another_name_are_resident_too() -> None:
+    reads = box()
+    models(reads, PS)[0]["name"] = models(reads, PS)[0]["model"] = "chat:latest"
+    assert verdict(reads, "model.resident") == PASS
+
+
 def test_weights_in_memory_that_are_no_longer_those_on_disk() -> None:
     reads = box()
     models(reads, PS)[0]["digest"] = "00ff"

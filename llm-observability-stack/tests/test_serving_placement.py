@@ -253,10 +253,22 @@ def test_a_finished_holder_holds_nothing() -> None:
     assert verdict(reads, "serving.scheduled") == ("fail", "Unschedulable")
 
 
+def test_replicas_beyond_the_gpus_are_no_rollout() -> None:
+    reads = box()
+    first = copy.deepcopy(item(reads, PODS))
+    first["metadata"] |= {"name": "ollama-5f7c96b8d4-first", "uid": "first"}
+    pending(reads, HELD)
+    reads[PODS]["body"]["items"].append(first)
+    found = findings(reads)["serving.scheduled"]
+    assert found.result.reason == "GpuHeld"
+    assert "its own replicas" in found.result.message
+
+
 def test_a_rollout_that_waits_for_its_own_old_pod_is_a_deadlock() -> None:
     reads = box()
     old = copy.deepcopy(item(reads, PODS))
     old["metadata"] |= {"name": "ollama-75d9f6c4b8-old", "uid": "old"}
+    old["metadata"]["ownerReferences"][0]["name"] = "ollama-75d9f6c4b8"
     pending(reads, HELD)
     reads[PODS]["body"]["items"].append(old)
     item(reads, DEPLOYMENTS)["spec"]["strategy"] = {"type": "RollingUpdate"}

@@ -81,8 +81,8 @@ def _models(recording: Recording, path: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def _loaded(raw: Mapping[str, Any]) -> LoadedModel:
-    if raw.get("size") is None:
-        raise MalformedError("a loaded model has no size")
+    if raw.get("size") is None or raw.get("size_vram") is None:
+        raise MalformedError("a loaded model has no size, or none on the card")
     expires = moment(optional_text(raw, "expires_at"))
     return LoadedModel(
         _name(raw),

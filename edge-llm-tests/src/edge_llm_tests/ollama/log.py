@@ -12,6 +12,7 @@ from edge_llm_tests.reads import UnseenError
 
 __all__ = ["LogLine", "current_log", "log_lines"]
 
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 _STRUCTURED = re.compile(r'time=(\S+) level=\w+ .*?msg=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 _REQUEST = re.compile(
     r"\[GIN\] (\d{4})/(\d\d)/(\d\d) - (\d\d:\d\d:\d\d) \| +(\d{3}) \|[^|]*\|[^|]*\| *[A-Z]+ +\"([^\"]*)\""
@@ -39,7 +40,7 @@ class LogLine:
 
 def log_lines(log: str) -> tuple[LogLine, ...]:
     """The lines of a log, oldest first. Request lines name no zone: Ollama's image runs in UTC."""
-    return tuple(_line(raw) for raw in log.splitlines() if raw.strip())
+    return tuple(_line(raw) for raw in _COLOUR.sub("", log).splitlines() if raw.strip())
 
 
 def current_log(recording: Recording) -> tuple[LogLine, ...]:

@@ -11,12 +11,14 @@ from edge_llm_tests.ollama import (
     Installation,
     LoadedModel,
     LogLine,
+    PresentModel,
     canonical,
     container_of,
     current_log,
     engine_libraries,
     installations,
     loaded_models,
+    present_models,
 )
 from edge_llm_tests.reads import ApiRead, Sight, see
 
@@ -38,6 +40,7 @@ class ProfileState:
         now: Time of the recording.
         subject: Canonical name of the model that the profile is about; empty for any.
         loaded: Models loaded, by Ollama's account.
+        present: Models on Ollama's disk.
         shown: `/api/show` of the subject.
         log: Lines of the serving Ollama's log.
         cards: The cards of the host.
@@ -49,6 +52,7 @@ class ProfileState:
     now: datetime
     subject: str
     loaded: Sight[tuple[LoadedModel, ...]]
+    present: Sight[tuple[PresentModel, ...]]
     shown: Sight[ApiRead]
     log: Sight[tuple[LogLine, ...]]
     cards: Sight[tuple[Card, ...]]
@@ -58,8 +62,13 @@ class ProfileState:
 
     @property
     def subjects(self) -> tuple[LoadedModel, ...]:
-        """The loaded models that the promises are about."""
-        return tuple(each for each in self.loaded.value if self.subject in ("", each.name))
+        """The loaded models that the promises are about, by name or by another name of the same weights."""
+        digests = {
+            each.digest for each in self.present.or_else(()) if each.name == self.subject and each.digest
+        }
+        return tuple(
+            each for each in self.loaded.value if self.subject in ("", each.name) or each.digest in digests
+        )
 
     @property
     def libraries(self) -> frozenset[str]:
@@ -119,6 +128,7 @@ def observe(spec: ProfileSpec, recording: Recording) -> ProfileState:
         now=recording.now,
         subject=subject,
         loaded=recording.view(loaded_models),
+        present=recording.view(present_models),
         shown=see(recording.http, "ollama", f"/api/show {subject}"),
         log=recording.view(current_log),
         cards=recording.view(cards),

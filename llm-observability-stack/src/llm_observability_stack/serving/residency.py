@@ -81,10 +81,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 def diagnose_residency(observed: ServingState, promise: ModelPromise) -> Result | None:
     """Why a promised model is not loaded to stay; None where it is."""
     name = canonical(promise.name)
+    disk = next((each for each in observed.present.or_else(()) if each.name == name), None)
     found = next((each for each in observed.loaded.value if each.name == name), None)
+    if found is None and disk is not None and disk.digest:
+        # the same weights, loaded by another of their names
+        found = next((each for each in observed.loaded.value if each.digest == disk.digest), None)
     if found is None:
         return _unloaded(observed, promise)
-    disk = next((each for each in observed.present.or_else(()) if each.name == name), None)
     if disk is not None and disk.digest and found.digest and disk.digest != found.digest:
         return failed(
             "OtherWeightsLoaded",

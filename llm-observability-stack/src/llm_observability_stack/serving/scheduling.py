@@ -180,7 +180,11 @@ def _lacking_gpu(observed: ServingState, pod: Pod, name: str, count: int, said: 
         )
     holders = tuple(_holders(observed, pod, name))
     one = observed.installation
-    own = [each for each in holders if one and any(each.pod.uid == mine.uid for mine in one.pods)]
+    own = [
+        each
+        for each in holders
+        if one and any(each.pod.uid == mine.uid for mine in one.pods) and each.pod.owner != pod.owner
+    ]
     names = ", ".join(f"{each.pod.path} ({each.count})" for each in holders)
     if own and one:
         strategy = one.workload.strategy if one.workload else "unknown"
@@ -196,7 +200,8 @@ def _lacking_gpu(observed: ServingState, pod: Pod, name: str, count: int, said: 
         first = holders[0].pod
         return failed(
             "GpuHeld",
-            f"pod {pod.path} waits for {name}, which is held by {names}",
+            f"pod {pod.path} waits for {name}, which is held by {names}"
+            + (": its own replicas are more than the GPUs" if first.owner == pod.owner else ""),
             independent=True,
             holder=first.name,
             holder_namespace=first.namespace,
