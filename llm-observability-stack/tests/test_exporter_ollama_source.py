@@ -37,7 +37,7 @@ ANSWERS: dict[str, Any] = {
     "/api/ps": {
         "models": [
             model("a:1", 150, size_vram=50, context_length=4096, expires_at="2030-01-01T00:00:00Z"),
-            model("gone:1", 7, expires_at="0001-01-01T00:00:00Z"),
+            model("gone:1", 7, size_vram=0, expires_at="0001-01-01T00:00:00Z"),
         ]
     },
 }
@@ -73,7 +73,7 @@ def serving(answer: Answer, status: int = 200) -> Iterator[str]:
 
 
 @contextmanager
-def exporting(url: str, max_models: int = 50, deadline_s: float = DEADLINE_S) -> Iterator[CollectorRegistry]:
+def exporting(url: str, max_models: int = 50, deadline_s: float = 5.0) -> Iterator[CollectorRegistry]:
     board = Board([ollama_source(url, deadline_s, 60.0, max_models)], "1")
     registry = CollectorRegistry(auto_describe=False)
     registry.register(board)
@@ -141,13 +141,13 @@ def test_killed_between_two_scrapes_the_next_one_says_so_and_nothing_old_is_left
 def test_a_process_that_accepts_and_never_answers_holds_no_scrape_beyond_the_deadline() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
-        exporting(f"http://127.0.0.1:{listener.getsockname()[1]}") as registry,
+        exporting(f"http://127.0.0.1:{listener.getsockname()[1]}", deadline_s=DEADLINE_S) as registry,
     ):
         began = time.monotonic()
         found = scrape(registry)
         took = time.monotonic() - began
     assert of_ollama(found) == {"edge_ollama_up": 0.0}
-    assert took < DEADLINE_S + 0.5
+    assert took < DEADLINE_S + 2
 
 
 def test_an_answer_that_trickles_is_no_answer_in_time() -> None:
@@ -170,14 +170,14 @@ def test_an_answer_that_trickles_is_no_answer_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=trickle, args=(listener,))
         thread.start()
-        with exporting(f"http://127.0.0.1:{listener.getsockname()[1]}") as registry:
+        with exporting(f"http://127.0.0.1:{listener.getsockname()[1]}", deadline_s=DEADLINE_S) as registry:
             began = time.monotonic()
             found = scrape(registry)
             took = time.monotonic() - began
         ended.set()
         thread.join()
     assert of_ollama(found) == {"edge_ollama_up": 0.0}
-    assert took < DEADLINE_S + 0.5
+    assert took < DEADLINE_S + 2
 
 
 @pytest.mark.parametrize(

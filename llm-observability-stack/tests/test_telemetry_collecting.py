@@ -167,7 +167,7 @@ def complaint_of_log(reads: Reads, said: str) -> None:
 @pytest.mark.parametrize("complain", [complaint_of_policy, complaint_of_event, complaint_of_log])
 def test_a_gpu_operator_that_stumbles_over_the_missing_kind(complain: Callable[[Reads, str], None]) -> None:
     reads = box()
-    said = 'no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"'
+    said = 'error: no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"'
     for key in (MONITORS, PROMETHEUSES):
         reads[key] = answer(None, status=404)
     reads[CRDS] = kubernetes_list({"metadata": {"name": "clusterpolicies.nvidia.com"}})
@@ -183,6 +183,13 @@ def test_an_old_complaint_about_a_kind_that_is_there_now_is_history() -> None:
     reads = box()
     complaint_of_event(reads, 'no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"')
     assert verdict(reads, "telemetry.monitoring-crds") == PASS
+
+
+def test_who_does_without_the_kind_and_goes_on_does_not_complain() -> None:
+    reads = standalone()
+    reads["api:/apis/nvidia.com/v1/clusterpolicies"] = kubernetes_list(kind="ClusterPolicyList")
+    complaint_of_log(reads, "level=info msg=ServiceMonitor CRD not found, skipping")
+    assert verdict(reads, "telemetry.monitoring-crds", CPU) == PASS
 
 
 # ---- Prometheus

@@ -15,10 +15,10 @@ __all__ = ["MonitorFault", "in_use", "missing_crds", "monitor_faults", "unserved
 
 _NEEDED = ("alertmanagers", "podmonitors", "prometheuses", "prometheusrules", "servicemonitors")
 _GROUP = "monitoring.coreos.com"
-_NO_KIND = re.compile(
-    r"no matches for kind \"?(\w+)\"? in version \"?monitoring\.coreos\.com|"
-    r"could not find the requested resource.*monitoring\.coreos\.com|"
-    r"(\w+)\.monitoring\.coreos\.com\"? not found"
+_KIND = re.compile(r"servicemonitor|podmonitor|prometheusrule|monitoring\.coreos\.com", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"no matches for kind|could not find the requested|no kind|not found|not installed|does not exist",
+    re.IGNORECASE,
 )
 _SAID_LIMIT = 200
 
@@ -48,20 +48,25 @@ def missing_crds(observed: TelemetryState) -> tuple[str, ...]:
 def unserved_kind(observed: TelemetryState) -> str | None:
     """A complaint, by anybody, that a kind of the operator is unknown, while the cluster indeed lacks it."""
     missing = missing_crds(observed)
-    for said in _complaints(observed):
-        if missing and _NO_KIND.search(said):
-            return f"{said.strip()[:_SAID_LIMIT]} (not known to the cluster: {', '.join(missing)})"
-    return None
+    if not missing:
+        return None
+    said = next(_complaints(observed), None)
+    return f"{said.strip()[:_SAID_LIMIT]} (not known to the cluster: {', '.join(missing)})" if said else None
 
 
 def _complaints(observed: TelemetryState) -> Iterator[str]:
+    """Errors about unknown kinds; that somebody does without them and goes on is no complaint."""
     for policy in observed.cluster_policies.or_else(()):
-        yield from (condition.message for condition in policy.conditions.values())
-    yield from (event.message for event in observed.events.or_else(()) if _GROUP in event.message)
+        unready = [
+            each.message for each in policy.conditions.values() if (each.name == "Ready") is not each.true
+        ]
+        yield from (said for said in unready if _KIND.search(said))
+    told = [event.message for event in observed.events.or_else(()) if event.warning]
     for key in observed.recording.matching("api:/api/v1/namespaces/"):
         if "/log?" in key:
             log = see(lambda path: observed.recording.api(path).answer, key.removeprefix("api:")).or_else("")
-            yield from (line for line in str(log).splitlines() if _GROUP in line)
+            told += [line for line in str(log).splitlines() if "error" in line.lower()]
+    yield from (said for said in told if _KIND.search(said) and _UNKNOWN.search(said))
 
 
 def monitor_faults(

@@ -45,7 +45,7 @@ def rules(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "AlertmanagerDown",
         "NotYetDiscovered",
     ),
-    after=("gpu.node-ready", "telemetry.prometheus"),
+    after=("gpu.node-ready", "gpu.cni", "gpu.storage", "telemetry.prometheus"),
 )
 def alertmanager(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """Prometheus says of an Alertmanager only that it was found: that it answers is asked of itself."""
@@ -87,7 +87,7 @@ def alerts(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     "telemetry.dashboards",
     "Grafana runs",
     reasons=("GrafanaMissing", "GrafanaDown", "GrafanaStarting"),
-    after=("gpu.api", "gpu.node-ready"),
+    after=("gpu.api", "gpu.node-ready", "gpu.cni", "gpu.storage"),
     applies=lambda spec: spec.grafana,
 )
 def dashboards(spec: TelemetrySpec, observed: TelemetryState) -> Result:

@@ -63,7 +63,7 @@ def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "PrometheusStarting",
         "PrometheusServiceEmpty",
     ),
-    after=("gpu.api", "gpu.node-ready", "telemetry.monitoring-crds"),
+    after=("gpu.api", "gpu.node-ready", "gpu.cni", "gpu.storage", "telemetry.monitoring-crds"),
     terminal=("PrometheusImageUnavailable",),
 )
 def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:

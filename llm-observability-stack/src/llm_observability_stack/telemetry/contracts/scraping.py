@@ -32,10 +32,14 @@ _BELOW_GPU = (
     "host.driver-answers",
     "host.card-healthy",
     "gpu.node-ready",
+    "gpu.cni",
     "gpu.runtime-handler",
     "gpu.runtime-class",
+    "gpu.cdi",
+    "gpu.sandboxes",
     "gpu.device-plugin",
     "gpu.allocatable",
+    "gpu.operator",
 )
 
 
@@ -91,7 +95,7 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     "telemetry.targets",
     "Prometheus scrapes every promised target: up, in time, lately",
     reasons=_SCRAPE_REASONS,
-    after=("gpu.node-ready", "telemetry.prometheus", "telemetry.monitors"),
+    after=("gpu.node-ready", "gpu.cni", "gpu.cluster-dns", "telemetry.prometheus", "telemetry.monitors"),
 )
 def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """A target that is not there is as dark as one that is down, and no dashboard says so."""
@@ -173,7 +177,6 @@ def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     ),
     after=(
         *_BELOW_GPU,
-        "gpu.allocatable",
         "serving.gpu-request",
         "telemetry.prometheus",
         "telemetry.monitors",
