@@ -105,7 +105,9 @@ def _line(finding: Finding) -> str:
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
     """A consequence counts as `blocked`: red, in a list of its own."""
-    if any(name == _BLOCKED_BY for name, _ in report.user_properties):
+    if any(
+        name == _BLOCKED_BY for name, _ in getattr(report, "user_properties", ())
+    ):  # a collection report has none
         return "blocked", "B", "BLOCKED"
     return None
 
@@ -116,7 +118,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         str(value)
         for status in ("failed", "blocked", "xfailed")
         for report in terminalreporter.stats.get(status, [])
-        for name, value in report.user_properties
+        for name, value in getattr(report, "user_properties", ())
         if name == _SAID
     ]
     if said:
