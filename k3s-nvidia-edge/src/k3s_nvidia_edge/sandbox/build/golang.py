@@ -92,7 +92,6 @@ def compile_go(recipe: GoRecipe, shop: Workshop, out: Path) -> None:
         environment=go_environment(cgo=recipe.cgo),
         directory=directory,
         on_line=count,
-        next_step=ADVICE,
     )
     shutil.rmtree(work, ignore_errors=True)
 

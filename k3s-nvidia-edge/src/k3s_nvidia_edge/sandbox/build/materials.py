@@ -59,9 +59,12 @@ MATERIALS: Final[tuple[Component, ...]] = (
             SUITE,
             ("ca-certificates", "libstdc++6", "python3"),
             left_out=(
-                *(f"/usr/share/{name}/*" for name in ("doc", "man", "info", "locale", "lintian", "perl")),
-                *(f"/usr/lib/*/{name}*" for name in ("perl/", "libperl.so", "gconv/")),
-                *(f"/usr/lib/python3*/{name}/*" for name in ("lib2to3", "idlelib", "test")),
+                *(f"/usr/share/{name}" for name in ("doc", "man", "info", "locale", "lintian", "perl")),
+                *(
+                    f"/usr/lib/*/{name}" for name in ("perl", "libperl.so*", "gconv")
+                ),  # perl-base stays, for dpkg
+                *(f"/usr/lib/python3*/{name}" for name in ("lib2to3", "idlelib", "test")),
+                *(f"/var/{name}" for name in ("lib/apt", "cache/apt", "cache/debconf", "log")),
             ),
         ),
         ("layer.tar",),

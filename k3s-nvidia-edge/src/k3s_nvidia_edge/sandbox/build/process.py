@@ -1,6 +1,7 @@
 """A program run to its end with its output in a log file: the one place of the build that starts programs."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -19,6 +20,7 @@ __all__ = ["OnLine", "Processes", "ask"]
 OnLine = Callable[[str], None]
 
 TAIL_LINES: Final = 30
+COMPLAINT: Final = re.compile(r"^(E|go|ERROR): |\berror:|^\S+:\d+:\d+: |^ninja: |CMake Error", re.IGNORECASE)
 GRACE_S: Final = 5.0  # compilers end at once on SIGTERM; a stuck one is not waited for
 
 
@@ -143,7 +145,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _reason(tail: Sequence[str]) -> str:
-    """The line of a program's last words that says most: the first that speaks of an error, else the last."""
+    """The line of a program's last words that says most: the first complaint, else the last line."""
     said = [line.strip() for line in tail if line.strip()]
-    wrong = [line for line in said if "error" in line.lower() or line.startswith(("E:", "go: "))]
+    wrong = [line for line in said if COMPLAINT.search(line)]
     return (wrong or said or ["it said nothing"])[0 if wrong else -1]

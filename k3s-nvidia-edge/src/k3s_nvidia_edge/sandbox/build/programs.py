@@ -191,7 +191,7 @@ PROGRAMS: Final[tuple[Component, ...]] = (
         "alertmanager",
         ALERTMANAGER,
         GoRecipe(
-            "platform",
+            "alertmanager",
             tuple(f"github.com/prometheus/alertmanager/cmd/{name}" for name in ("alertmanager", "amtool")),
             variables=(f"github.com/prometheus/common/version.Version={ALERTMANAGER}",),
             module="github.com/prometheus/alertmanager",

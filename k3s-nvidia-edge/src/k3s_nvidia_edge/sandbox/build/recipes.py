@@ -91,7 +91,7 @@ class RootfsRecipe:
     """A minimal Debian root file system, as one layer.
 
     Attributes:
-        left_out: patterns of files that no container here needs.
+        left_out: patterns of what no container here needs, removed at the end.
     """
 
     suite: str

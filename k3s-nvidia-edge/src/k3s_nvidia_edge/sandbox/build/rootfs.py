@@ -21,8 +21,7 @@ def make_rootfs(recipe: RootfsRecipe, shop: Workshop, out: Path) -> None:
             "mmdebstrap",
             "--variant=essential",
             f"--include={','.join(recipe.packages)}",
-            *(f"--dpkgopt=path-exclude={pattern}" for pattern in recipe.left_out),
-            "--customize-hook=rm -rf $1/var/lib/apt $1/var/cache/apt $1/var/cache/debconf $1/var/log",
+            f"--customize-hook=rm -rf {' '.join(f'$1{pattern}' for pattern in recipe.left_out)}",
             "--skip=output/dev",  # the container runtime makes its own
             recipe.suite,
             str(layer),
