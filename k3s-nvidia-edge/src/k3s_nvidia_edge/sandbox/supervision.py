@@ -5,7 +5,6 @@ import socket
 import time
 import xmlrpc.client
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from k3s_nvidia_edge.sandbox.errors import SandboxError
@@ -37,8 +36,12 @@ class _Connection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        try:
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(self._path)
+        except OSError:
+            self.sock.close()
+            raise
 
 
 class _Transport(xmlrpc.client.Transport):
@@ -46,16 +49,18 @@ class _Transport(xmlrpc.client.Transport):
         super().__init__()
         self._path = path
 
-    def make_connection(self, host: Any) -> http.client.HTTPConnection:  # noqa: ARG002 - the base class names it
-        return _Connection(self._path)
+    def make_connection(self, host: Any) -> http.client.HTTPConnection:
+        connection = _Connection(self._path)
+        self._connection = (host, connection)  # where the base class finds what it has to close
+        return connection
 
 
 def _call(init_pid: int, method: str, *words: Any) -> Any:
     """One call; the socket is reached through the first process's root: a short path, whatever the host's."""
-    path = f"/proc/{init_pid}/root{Path(SUPERVISOR_SOCKET_INSIDE)}"
-    server = xmlrpc.client.ServerProxy("http://localhost", transport=_Transport(path))
+    path = f"/proc/{init_pid}/root{SUPERVISOR_SOCKET_INSIDE}"
     try:
-        return getattr(server.supervisor, method)(*words)
+        with xmlrpc.client.ServerProxy("http://localhost", transport=_Transport(path)) as server:
+            return getattr(server.supervisor, method)(*words)
     except (OSError, http.client.HTTPException) as error:
         raise SandboxError(
             f"the node's supervisor does not answer ({error}): see `edge sandbox status`"
