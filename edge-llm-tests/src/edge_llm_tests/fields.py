@@ -27,11 +27,15 @@ class MalformedError(ValueError):
 def _walk(source: object, path: tuple[str, ...]) -> object:
     here = source
     for depth, key in enumerate(path):
-        if here is None:
+        if type(here) is dict:  # what JSON gives; the abstract check is ten times as slow
+            here = here.get(key)
+        elif here is None:
             return None
-        if not isinstance(here, Mapping):
-            raise MalformedError(f"{'.'.join(path[:depth]) or 'the body'} is {_named(here)}, not an object")
-        here = here.get(key)
+        elif isinstance(here, Mapping):
+            here = here.get(key)
+        else:
+            where = ".".join(path[:depth]) or "the body"
+            raise MalformedError(f"{where} is {_named(here)}, not an object")
     return here
 
 
@@ -53,6 +57,8 @@ def optional_text(source: object, *path: str) -> str | None:
 
 def text(source: object, *path: str, default: str = "") -> str:
     """The text at `path`, or `default`."""
+    if type(source) is dict and len(path) == 1 and type(value := source.get(path[0])) is str:
+        return value  # nearly every field of a large list ends here
     value = optional_text(source, *path)
     return default if value is None else value
 

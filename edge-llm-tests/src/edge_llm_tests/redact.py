@@ -14,9 +14,24 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret
 from edge_llm_tests.secret_patterns import redact_modelfile, redact_text
 
-__all__ = ["redact", "redact_text", "redact_value"]
+__all__ = ["redact", "redact_quotable", "redact_text", "redact_value"]
 
 _PROMPT_FIELDS = frozenset(("prompt", "completion", "system_prompt"))
+_SAID_IN = frozenset(
+    (
+        "conditions",
+        "containerStatuses",
+        "initContainerStatuses",
+        "lastState",
+        "message",
+        "note",
+        "state",
+        "status",
+        "terminated",
+        "waiting",
+    )
+)
+_SAID_DEPTH = 5  # status, containerStatuses, state, waiting, message
 _DEPTH_LIMIT = 200  # deeper than any API object; what lies below is not kept at all
 
 
@@ -30,6 +45,45 @@ def redact(recording: Recording) -> Recording:
         profile=walk.text(recording.profile),
         redactions=recording.redactions + walk.count,
     )
+
+
+def redact_quotable(recording: Recording) -> Recording:
+    """The recording with everything covered that a judge's message may quote.
+
+    A quotation may begin or end in the middle of a secret, where no pattern knows it any more. What judges quote
+    is logs, output, files, and what pods and events say of themselves; to cover the rest of ten thousand pods
+    would take longer than to judge them.
+    """
+    walk = _Walk()
+    return replace(recording, reads={key: _quotable(entry, walk) for key, entry in recording.reads.items()})
+
+
+def _quotable(entry: Any, walk: "_Walk") -> Any:
+    if not isinstance(entry, Mapping):
+        return entry
+    body = entry.get("body")
+    if not isinstance(body, (Mapping, list)):
+        return walk.value(entry)
+    if not isinstance(body, Mapping) or body.get("kind") not in ("PodList", "EventList"):
+        return entry
+    items = body.get("items")
+    if not isinstance(items, list):
+        return entry
+    return {**entry, "body": {**body, "items": [_said(each, walk, 0) for each in items]}}
+
+
+def _said(value: Any, walk: "_Walk", depth: int) -> Any:
+    """The object with its messages covered; only where they stand, since most of an object is none."""
+    if not isinstance(value, Mapping) or depth > _SAID_DEPTH:
+        return value
+    covered = dict(value)
+    for key in _SAID_IN.intersection(value):
+        inner = value[key]
+        if isinstance(inner, list):
+            covered[key] = [_said(each, walk, depth + 1) for each in inner]
+        else:
+            covered[key] = walk.text(inner) if isinstance(inner, str) else _said(inner, walk, depth + 1)
+    return covered
 
 
 def redact_value(value: Any) -> tuple[Any, int]:

@@ -138,7 +138,11 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _rule("ls0tls1crudjti", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{8,}={0,2}", _base64_key),
     _rule("eyj", r"\beyJ[\w-]{10,}(?:\.[\w-]*){0,2}", _whole("jwt")),
-    _rule("k10", r"\bK10[0-9a-f]{16,}(?:::[^\s\"'\\,]+)?", _whole("k3s-token")),
+    _rule(
+        "k10 ::",  # a quotation may have lost the head
+        r"\bK10[0-9a-f]{16,}(?:::[^\s\"'\\,]+)?|\b[0-9a-f]{8,}::(?:[a-z]+:)?[^\s\"'\\,<]+",
+        _whole("k3s-token"),
+    ),
     _rule(
         "://",
         r"(?P<kept>\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/\"'<>?#\\]+(?=@(?!sha256:))",

@@ -100,13 +100,29 @@ class Meta:
     @property
     def conditions(self) -> Mapping[str, Condition]:
         """.status.conditions by type."""
-        return {
-            text(raw, "type"): Condition(
-                text(raw, "type"),
-                text(raw, "status", default="Unknown"),
-                text(raw, "reason"),
-                text(raw, "message"),
-                moment(optional_text(raw, "lastTransitionTime")),
-            )
-            for raw in objects(self.raw, "status", "conditions")
-        }
+        found = (_condition(raw) for raw in objects(self.raw, "status", "conditions"))
+        return {condition.name: condition for condition in found}
+
+    def condition(self, name: str) -> Condition | None:
+        """One of .status.conditions, or None where it is absent."""
+        for raw in objects(self.raw, "status", "conditions"):
+            if text(raw, "type") == name:
+                return _condition(raw)
+        return None
+
+    def holds(self, name: str) -> bool:
+        """Whether the condition of that type is True; an absent one is not."""
+        for raw in objects(self.raw, "status", "conditions"):
+            if text(raw, "type") == name:
+                return text(raw, "status") == "True"
+        return False
+
+
+def _condition(raw: Mapping[str, Any]) -> Condition:
+    return Condition(
+        text(raw, "type"),
+        text(raw, "status", default="Unknown"),
+        text(raw, "reason"),
+        text(raw, "message"),
+        moment(optional_text(raw, "lastTransitionTime")),
+    )

@@ -18,8 +18,7 @@ class Node(Meta):
     @property
     def ready(self) -> bool:
         """Whether condition Ready is True."""
-        condition = self.conditions.get("Ready")
-        return condition is not None and condition.true
+        return self.holds("Ready")
 
     @property
     def taints(self) -> tuple[Mapping[str, Any], ...]:

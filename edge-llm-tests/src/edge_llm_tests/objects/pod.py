@@ -216,8 +216,7 @@ class Pod(Meta):
     @property
     def ready(self) -> bool:
         """Whether condition Ready is True."""
-        condition = self.conditions.get("Ready")
-        return condition is not None and condition.true
+        return self.holds("Ready")
 
     @property
     def finished(self) -> bool:
