@@ -602,6 +602,22 @@ def test_the_cap_of_a_standalone_prometheus_is_in_its_flags() -> None:
     assert verdict(reads, "telemetry.retention", CPU) == (Outcome.FAIL, "CapTooLarge")
 
 
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(858993459, PASS), (900000000, (Outcome.FAIL, "CapTooLarge")), (0, (Outcome.FAIL, "NoSizeCap"))],
+)
+def test_what_prometheus_says_of_its_cap_goes_first(limit: int, expected: tuple[Outcome, str | None]) -> None:
+    reads = box()
+    item(reads, PVCS, "prometheus-db")["status"]["capacity"]["storage"] = "1Gi"
+    reads["http:prometheus:/api/v1/query?query=prometheus_tsdb_retention_limit_bytes"] = answer(
+        {
+            "status": "success",
+            "data": {"resultType": "vector", "result": [{"metric": {}, "value": [1781524800.0, str(limit)]}]},
+        }
+    )
+    assert verdict(reads, "telemetry.retention") == expected
+
+
 def test_advice_never_closes_the_gate() -> None:
     assert [each.id for each in LAYER.contracts if not each.required] == ["telemetry.retention"]
 

@@ -53,6 +53,12 @@ def test_every_core_read_of_telemetry_is_in_a_whole_recording(base: str) -> None
     assert [key for key in LAYER.reads(GPU, Recording()) if not recording.has(key)] == []
 
 
+def test_the_cap_of_prometheus_is_asked_once_prometheus_was_found() -> None:
+    key = "http:prometheus:/api/v1/query?query=prometheus_tsdb_retention_limit_bytes"
+    assert key not in LAYER.reads(CPU, Recording())
+    assert key in LAYER.reads(CPU, box("cpu-k3s"))
+
+
 def test_logs_of_the_gpu_exporter_are_wanted_once_it_is_found() -> None:
     logs = [key for key in LAYER.reads(GPU, box("rtx-4090-light-k3s")) if "/log?" in key]
     assert logs == [

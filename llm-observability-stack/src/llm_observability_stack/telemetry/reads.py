@@ -4,6 +4,7 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.objects import Pod
 
 from llm_observability_stack.telemetry.prometheus_api import ALERTS, query_path
+from llm_observability_stack.telemetry.retention import LIMIT_SERIES
 from llm_observability_stack.telemetry.roles import (
     ALERTMANAGER,
     EDGE_EXPORTER,
@@ -38,6 +39,7 @@ _PROMETHEUS = (
     query_path("up"),
     query_path(ALERTS),
 )
+_TARGETS = "http:prometheus:/api/v1/targets?state=any"
 _ALERTMANAGER = ("/api/v2/status", "/api/v2/alerts")
 _LOGGED_WHEN_UNWELL = (PROMETHEUS, ALERTMANAGER, GRAFANA, EDGE_EXPORTER)
 
@@ -49,11 +51,14 @@ def wanted_reads(spec: TelemetrySpec, recording: Recording) -> tuple[str, ...]:
     logged = [pod for role in _LOGGED_WHEN_UNWELL for pod in who.of(role) if not pod.ready]
     if spec.gpu_exporter:
         logged += who.of(GPU_EXPORTER)
+    # once Prometheus was asked at all: no core read, for one can judge without it
+    refined = (f"http:prometheus:{query_path(LIMIT_SERIES)}",) if recording.has(_TARGETS) else ()
     return (
         *(f"api:{path}" for path in _API),
         *(f"http:prometheus:{path}" for path in _PROMETHEUS),
         *(f"http:prometheus:{query_path(name)}" for name in series),
         *(f"http:alertmanager:{path}" for path in _ALERTMANAGER),
+        *refined,
         *(key for pod in logged for key in _logs(pod)),
     )
 

@@ -8,11 +8,16 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import MalformedError, text
 from edge_llm_tests.objects import Pod
 from edge_llm_tests.objects.meta import Meta
+from edge_llm_tests.reads import see
 
 from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.prometheus_api import query
 from llm_observability_stack.telemetry.roles import PROMETHEUS
 
-__all__ = ["cap_bytes", "size_bytes", "volume_bytes"]
+__all__ = ["LIMIT_SERIES", "cap_bytes", "size_bytes", "volume_bytes"]
+
+LIMIT_SERIES = "prometheus_tsdb_retention_limit_bytes"
+"""What Prometheus itself says of its cap; 0 where it has none."""
 
 _KIBI = 1024
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(i?)(B?)")
@@ -35,13 +40,17 @@ def size_bytes(quantity: str) -> float:
 
 
 def cap_bytes(observed: TelemetryState) -> float | None:
-    """The size cap that Prometheus was given, by its object or its flags; None where neither says one."""
-    caps = [each.retention_size for each in observed.prometheuses.value if each.retention_size]
+    """The size cap of Prometheus, by its own word, its object or its flags; 0 for none, None for unseen."""
+    told = see(query, observed.recording, LIMIT_SERIES).or_else(())
+    if told:
+        return min(sample.value for sample in told)
+    caps = [each.retention_size for each in observed.prometheuses.value]
     for pod in observed.cast.value.of(PROMETHEUS):
         for container in pod.containers:
-            told = " ".join(str(each) for each in container.raw.get("args") or ())
-            caps += _FLAG.findall(told)
-    return size_bytes(caps[0]) if caps else None
+            caps += _FLAG.findall(" ".join(str(each) for each in container.raw.get("args") or ()))
+    if not caps:
+        return None  # its configuration file may have one
+    return size_bytes(caps[0]) if caps[0] else 0.0
 
 
 def claims(recording: Recording) -> tuple[Meta, ...]:

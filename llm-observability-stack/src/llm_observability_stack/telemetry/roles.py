@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
@@ -53,6 +54,7 @@ ROLES = tuple(role for role, _ in _NAMES)
 _RESOURCE_PREFIX = "nvidia.com/"
 
 
+@lru_cache(maxsize=4096)  # ten thousand pods have some dozens of images
 def role_of_name(name: str) -> str | None:
     """The role that the name of an image, job, Service or monitor tells, or None."""
     return next((role for role, pattern in _NAMES if pattern.search(name)), None)

@@ -134,10 +134,8 @@ def retention(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     if volume is None:
         return unknown("CapUnseen", "no volume claim of Prometheus was seen to compare its size cap with")
     if cap is None:
-        if not observed.prometheuses.value:
-            return unknown(
-                "CapUnseen", "the size cap is not in the flags of Prometheus; its configuration may have one"
-            )
+        return unknown("CapUnseen", "the size cap was not seen: not in the flags of Prometheus")
+    if cap == 0:
         return failed("NoSizeCap", "Prometheus has no size cap: a growing number of series fills its volume")
     share = cap / volume
     if share > _CAP_SHARE:
