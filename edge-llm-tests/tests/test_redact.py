@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from edge_llm_tests import Recording
-from edge_llm_tests.redact import redact, redact_text, redact_value
+from edge_llm_tests.redact import redact, redact_quotable, redact_text, redact_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ CANARIES: dict[str, tuple[str, str]] = {
     "jwt cut off": (f"loaded {JWT[:60]}", "eyJhbGciOiJSUzI1"),
     "k3s server token": (f"node-token is {K3S}", "canarypassword"),
     "k3s short token": ("K10" + "ab12cd34" * 8 + "::canary-short", "canary-short"),
+    "k3s token without its head": ("34ab12cd34::server:canarytail", "canarytail"),
     "bootstrap token": ("joined with canary.0123456789abcdef ok", "0123456789abcdef"),
     "bearer header": ("> Authorization: Bearer canaryopaque", "canaryopaque"),
     "bearer in prose": ("sent bearer CANARY0123456789 upstream", "CANARY0123456789"),
@@ -65,6 +66,7 @@ HARMLESS = (
     "sha256:c0ffee12c0ffee12c0ffee12c0ffee12c0ffee12c0ffee12c0ffee12c0ffee12",
     "docker.io/ollama/ollama:0.33.0@sha256:" + "ab12cd34" * 8,
     "docker-pullable://busybox@sha256:" + "ab12cd34" * 8,
+    "fe80::1c2d:3e4f:5a6b:7c8d%eth0 fd00:abcd::1 2001:db8::ff00:42:8329",
     "GPU-8b6f1d2e-42aa-b1c3-9d7f-0123456789ab",
     "0000:01:00.0 VGA compatible controller [0300]: NVIDIA Corporation AD102 [10de:2684] (rev a1)",
     "NVRM: API mismatch: the client has the version 570.124.04, but",
@@ -200,6 +202,14 @@ def test_redaction_is_idempotent_and_names_a_kind(name: str) -> None:
     assert redact_text(once) == (once, 0)
 
 
+@pytest.mark.parametrize("name", [name for name in CANARIES if "yaml" not in name and name != "prompt bare"])
+def test_a_secret_is_gone_from_a_quotation(name: str) -> None:
+    text, secret = CANARIES[name]
+    covered, count = redact_text(repr(f"2026-06-15T12:00:00Z\n{text}"))
+    assert secret not in covered
+    assert count >= 1
+
+
 def test_the_text_around_a_secret_stays() -> None:
     assert redact_text("GET /v1?token=abc-1&x=1") == ("GET /v1?token=<redacted:secret>&x=1", 1)
     assert redact_text('a TOKEN="x y", b=1') == ('a TOKEN="<redacted:secret>", b=1', 1)
@@ -251,3 +261,36 @@ def test_a_secret_is_gone_whatever_lines_stand_around_it(name: str, before: str,
     text, secret = CANARIES[name]
     covered, _ = redact_text(f"{before}\n{text}\n{after}")
     assert secret not in covered.removeprefix(before).removesuffix(after)
+
+
+def test_what_a_judge_may_quote_is_covered_before_it_is_quoted() -> None:
+    secret = "HF_TOKEN=canary-one"  # noqa: S105 - a canary
+    state = {"terminated": {"message": secret}}
+    pod = {
+        "metadata": {"annotations": {"a": secret}},
+        "status": {
+            "message": secret,
+            "conditions": [{"message": secret}],
+            "containerStatuses": [{"lastState": state}],
+        },
+    }
+    reads = {
+        **{key: kinds_of_read(secret)[key] for key in list(kinds_of_read(secret))[:3]},
+        "api:/log?": {"status": 200, "body": secret, "error": None},
+        "http:ollama:/api/ps": {"status": 200, "body": {"models": [{"expires_at": secret}]}, "error": None},
+        "api:/api/v1/pods": {"status": 200, "body": {"kind": "PodList", "items": [pod, 7]}, "error": None},
+        "api:/api/v1/events": {
+            "status": 200,
+            "body": {"kind": "EventList", "items": [{"note": secret}]},
+            "error": None,
+        },
+    }
+    covered = redact_quotable(Recording(reads=reads)).reads
+    assert json.dumps(covered).count("canary-one") == 1
+    assert covered["api:/api/v1/pods"]["body"]["items"][0]["metadata"] == pod["metadata"]
+
+
+@pytest.mark.parametrize("body", [{"kind": "NodeList", "items": []}, {"kind": "PodList", "items": 7}, {}, []])
+def test_what_no_judge_quotes_is_left_for_the_writer_to_cover(body: Any) -> None:
+    reads = {"api:/x": {"status": 200, "body": body, "error": None}, "file:/x": "damaged"}
+    assert redact_quotable(Recording(reads=reads)).reads == reads

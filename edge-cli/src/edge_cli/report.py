@@ -8,7 +8,7 @@ from edge_llm_tests.evaluate import Evaluation, Finding, evaluate
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile
-from edge_llm_tests.redact import redact_text
+from edge_llm_tests.redact import redact_quotable, redact_text
 
 from edge_cli.routing import Step, Verdict, route
 from edge_cli.tree import Tree
@@ -70,7 +70,7 @@ class Report:
 
 def report(layers: tuple[Layer, ...], profile: Profile, recording: Recording, tree: Tree) -> Report:
     """Judge a recording and route what was found."""
-    verdict = route(_clean(evaluate(layers, profile, recording)), tree)
+    verdict = route(_clean(evaluate(layers, profile, redact_quotable(recording))), tree)
     return Report(
         verdict=verdict,
         rungs=tuple(_rung(name, layer, verdict, tree) for layer in layers for name in layer.rungs),

@@ -83,14 +83,13 @@ def live(
     sandbox: bool = False,
     services: Mapping[str, str] | None = None,
 ) -> Subject:
-    """A target, read now.
+    """A target, read now; what leaves the process is redacted where it leaves.
 
     Raises:
         UsageError: There is no target, its kubeconfig cannot be used, or nothing names a profile.
         ProfileError: The profile is unknown or wrong.
     """
     from edge_llm_tests.readers import collect, live_target  # noqa: PLC0415 - a recording needs no HTTP
-    from edge_llm_tests.redact import redact  # noqa: PLC0415 - a recording is not redacted again
 
     settings = load_settings()
     with span("load layers"):
@@ -106,8 +105,6 @@ def live(
         chosen = load_profile(_profile_name(profile, target.profile, "no profile is given"), layers)
     with span("read"):
         recording = collect(layers, chosen, target)
-    with span("redact"):
-        recording = redact(recording)
     return Subject(layers, chosen, recording, live=True)
 
 

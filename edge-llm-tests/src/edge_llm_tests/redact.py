@@ -31,6 +31,7 @@ _SAID_IN = frozenset(
         "waiting",
     )
 )
+_SMALL = ("http:ollama:", "http:open-webui:")
 _SAID_DEPTH = 5  # status, containerStatuses, state, waiting, message
 _DEPTH_LIMIT = 200  # deeper than any API object; what lies below is not kept at all
 
@@ -50,19 +51,21 @@ def redact(recording: Recording) -> Recording:
 def redact_quotable(recording: Recording) -> Recording:
     """The recording with everything covered that a judge's message may quote.
 
-    A quotation may begin or end in the middle of a secret, where no pattern knows it any more. What judges quote
-    is logs, output, files, and what pods and events say of themselves; to cover the rest of ten thousand pods
-    would take longer than to judge them.
+    A quotation may begin or end in the middle of a secret, where no pattern knows it any more. What judges
+    quote is logs, output, files, small answers, and what pods and events say of themselves; to cover the rest of
+    ten thousand pods would take longer than to judge them.
     """
     walk = _Walk()
-    return replace(recording, reads={key: _quotable(entry, walk) for key, entry in recording.reads.items()})
+    return replace(
+        recording, reads={key: _quotable(key, entry, walk) for key, entry in recording.reads.items()}
+    )
 
 
-def _quotable(entry: Any, walk: "_Walk") -> Any:
+def _quotable(key: str, entry: Any, walk: "_Walk") -> Any:
     if not isinstance(entry, Mapping):
         return entry
     body = entry.get("body")
-    if not isinstance(body, (Mapping, list)):
+    if not isinstance(body, (Mapping, list)) or key.startswith(_SMALL):
         return walk.value(entry)
     if not isinstance(body, Mapping) or body.get("kind") not in ("PodList", "EventList"):
         return entry

@@ -14,6 +14,7 @@ __all__ = ["redact_modelfile", "redact_text"]
 _Cover = Callable[["re.Match[str]"], str | None]
 """The text that takes the place of a match, or None where the match is harmless after all."""
 
+_START = r"(?:\b|(?<=\\[nrt]))"  # of a word; in a quoted text a line break is a backslash and a letter
 _VALUE = (
     # quoted, perhaps inside a quoted text (then the quote has backslashes); quoted and cut off; or one word
     r"(?:(?P<quote>\\{0,6}[\"'])(?P<inner>[^\n]*?)(?<!\\)(?P=quote)|(?P<cut>\\{0,6}[\"'])(?P<rest>[^\n]+)|%s)"
@@ -137,10 +138,10 @@ _RULES: tuple[_Rule, ...] = (
         re.DOTALL,
     ),
     _rule("ls0tls1crudjti", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{8,}={0,2}", _base64_key),
-    _rule("eyj", r"\beyJ[\w-]{10,}(?:\.[\w-]*){0,2}", _whole("jwt")),
+    _rule("eyj", _START + r"eyJ[\w-]{10,}(?:\.[\w-]*){0,2}", _whole("jwt")),
     _rule(
         "k10 ::",  # a quotation may have lost the head
-        r"\bK10[0-9a-f]{16,}(?:::[^\s\"'\\,]+)?|\b[0-9a-f]{8,}::(?:[a-z]+:)?[^\s\"'\\,<]+",
+        rf"{_START}(?:K10[0-9a-f]{{16,}}(?:::[^\s\"'\\,]+)?|[0-9a-f]{{8,}}::(?:[a-z]+:)?[^\s\"'\\,<]+)",
         _whole("k3s-token"),
     ),
     _rule(
@@ -154,7 +155,7 @@ _RULES: tuple[_Rule, ...] = (
         _bearer,
         re.IGNORECASE,
     ),
-    _rule("basic", r"(?P<kept>\bbasic\s+)(?P<given>[A-Za-z0-9+/]{6,}={0,2})", _basic, re.IGNORECASE),
+    _rule("basic", _START + r"(?P<kept>basic\s+)(?P<given>[A-Za-z0-9+/]{6,}={0,2})", _basic, re.IGNORECASE),
     _rule(
         "authorization",
         r"(?P<kept>authorization\\*[\"']?\s*[:=]\s*\\*[\"']?(?!bearer\b|basic\b)(?:[a-z]+[ \t]+)?)"
@@ -164,7 +165,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _rule(
         "hf_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- nvapi- sk- xox akia",
-        r"\b(?:hf_[A-Za-z0-9]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
+        _START + r"(?:hf_[A-Za-z0-9]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
         r"|nvapi-[\w-]{20,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})",
         _whole("api-key"),
     ),
@@ -184,7 +185,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule("content", rf"(?P<kept>\brole\b[^\n]{{0,80}}?[\"']content\\*[\"'][ \t]*:[ \t]*){_WORD}", _prompt),
     _rule("content", rf"(?P<kept>[\"']content\\*[\"'][ \t]*:[ \t]*){_WORD}(?=[^\n{{}}]*\brole\b)", _prompt),
     _rule("response", rf"(?P<kept>[\"']response\\*[\"'][ \t]*:[ \t]*){_WORD}(?=[^\n]*\bdone\b)", _prompt),
-    _rule(".", r"(?<![\w.@/:-])[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.@:-])", _bootstrap),
+    _rule(".", r"(?:(?<![\w.@/:-])|(?<=\\[nrt]))[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.@:-])", _bootstrap),
     _rule("@", r"(?<![\w.%+-])[\w.%+-]+@(?:[A-Za-z0-9-]+\.)+(?P<tld>[A-Za-z]{2,24})\b", _email),
 )
 

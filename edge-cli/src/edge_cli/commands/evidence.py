@@ -47,11 +47,14 @@ def record(
     service: ServiceOption = None,
 ) -> None:
     """Read the target once and write what came back, redacted."""
+    from edge_llm_tests.redact import redact as covered  # noqa: PLC0415 - with the command
+
     from edge_cli.subject import live  # noqa: PLC0415 - with the command
 
     subject = live(profile, kubeconfig, context, sandbox=sandbox, services=services(service))
-    subject.recording.save(output)
-    _wrote(output, subject.recording)
+    recording = covered(subject.recording)
+    recording.save(output)
+    _wrote(output, recording)
 
 
 @evidence.command()
