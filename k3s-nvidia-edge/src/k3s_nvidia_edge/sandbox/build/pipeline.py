@@ -137,6 +137,8 @@ def _make_all(pending: Sequence[Component], site: _Site, reporter: Reporter) -> 
         }
         try:
             for component in pending:
+                if not fetched[component.name].done():
+                    reporter.tell("fetch", f"waiting for the downloads of {component.name}")
                 fetched[component.name].result()
                 if not isinstance(component.recipe, NETWORK_BOUND):
                     _make_one(component, site, tools, reporter)
