@@ -52,8 +52,8 @@ def redact_quotable(recording: Recording) -> Recording:
     """The recording with everything covered that a judge's message may quote.
 
     A quotation may begin or end in the middle of a secret, where no pattern knows it any more. What judges
-    quote is logs, output, files, small answers, and what pods and events say of themselves; to cover the rest of
-    ten thousand pods would take longer than to judge them.
+    quote is logs, output, files, small answers, and what pods and events say of themselves; to cover the
+    rest of ten thousand pods would take longer than to judge them.
     """
     walk = _Walk()
     return replace(
