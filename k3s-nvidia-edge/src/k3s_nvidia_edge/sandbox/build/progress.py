@@ -19,8 +19,8 @@ DETAIL_INTERVAL_S: Final = (
 class BuildProgress(Progress):
     """One event.
 
-    `step` is one of `plan`, `install`, `fetch`, `start`, `detail`, `done`; `elapsed_s` counts from the start of
-    the component for `detail` and `done`, otherwise from the start of the build.
+    `step` is one of `plan`, `install`, `fetch`, `start`, `detail`, `done`; `elapsed_s` counts from the
+    start of the component for `detail` and `done`, otherwise from the start of the build.
 
     Attributes:
         component: its name, empty for events about the whole.
