@@ -1,10 +1,15 @@
 """A program run to its end, with its output: the one place that starts `ip`, `ctr`, `kubectl`."""
 
+import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 __all__ = ["CommandError", "Finished", "run"]
+
+_SYSTEM_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"  # a plain `su` leaves the sbin directories out
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,12 @@ def run(
     check: bool = True,
 ) -> Finished:
     """Run a program without a shell and wait; CommandError unless it succeeds (or `check` is off)."""
+    program = shutil.which(argv[0], path=f"{os.environ.get('PATH', '')}:{_SYSTEM_PATH}")
+    if program is None:
+        raise CommandError(f"{argv[0]}: not found")
     try:
         done = subprocess.run(  # noqa: S603 - fixed programs with arguments of our own making
-            list(argv),
+            [program, *argv[1:]],
             input=text,
             capture_output=True,
             text=True,
@@ -46,8 +54,8 @@ def run(
             env=environment,
             check=False,
         )
-    except FileNotFoundError as error:
-        raise CommandError(f"{argv[0]}: not found") from error
+    except OSError as error:
+        raise CommandError(f"{argv[0]}: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
         raise CommandError(f"{' '.join(argv)}: no answer in {timeout_s:g} s") from error
     finished = Finished(tuple(argv), done.returncode, done.stdout, done.stderr)

@@ -86,7 +86,6 @@ def render(layout: Layout, choices: Choices) -> dict[Path, str]:
             "manifests",
             "local-path.yaml",
             provisioner_image=choices.images["local-path-provisioner"],
-            provisioner_command="local-path-provisioner",
             helper_image=choices.images["base"],
         )
     if choices.network_policy:

@@ -78,6 +78,10 @@ def up(
 ) -> Node:
     """Bring the sandbox up, or find it up; safe to call again, also after a crash.
 
+    After a warm start a pod that held the card is rejected (`UnexpectedAdmissionError`, phase Failed) when the
+    kubelet comes to it before the device plugin has registered; its controller makes a new one. Such leftovers
+    are Kubernetes's, and stay until somebody deletes them.
+
     Args:
         artifacts: the built programs, images and models.
         state_dir: where it keeps everything; `$XDG_STATE_HOME/edge/sandbox` by default.

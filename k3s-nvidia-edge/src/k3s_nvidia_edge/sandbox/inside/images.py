@@ -82,12 +82,25 @@ def _import(archive: Archive) -> Outcome:
     started = time.monotonic()
     try:
         run([*_CTR, "images", "import", str(archive.path)], timeout_s=_IMPORT_TIMEOUT_S)
-        error = "" if canonical(archive.ref) in _stored() else f"{archive.path} holds no image of this name"
+        error = _named(archive, _stored())
     except CommandError as failure:
         error = str(failure)
     took = f"{time.monotonic() - started:.1f} s"
     print(f"{archive.ref}: {error or 'imported'} in {took}", flush=True)  # noqa: T201 - the program's log
     return Outcome(archive.digest, error)
+
+
+def _named(archive: Archive, stored: frozenset[str]) -> str:
+    """Make sure that the kubelet finds the image, which asks for it by its full name; what is wrong, if anything."""
+    full = canonical(archive.ref)
+    if full in stored:
+        return ""
+    if archive.ref not in stored:
+        return f"{archive.path} holds no image of this name"
+    run(
+        [*_CTR, "images", "tag", archive.ref, full], timeout_s=10
+    )  # the archive was written with the short name
+    return ""
 
 
 def _write(path: Path, content: dict[str, Outcome]) -> None:
