@@ -7,16 +7,22 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 import yaml
-from edge_cli.render import Output
-from edge_llm_tests import Recording
+from edge_cli.render import Output, render
+from edge_cli.report import report
+from edge_cli.terminal import Page
+from edge_cli.tree import Tree
+from edge_llm_tests import Layer, Recording
+from edge_llm_tests.profile import Profile
 from prometheus_client.parser import text_string_to_metric_families
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -56,7 +62,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...], int]] = 
     "unreachable": ({"gpu.api": None}, {"reads": API_DOWN}, (), 6),
     "verbose": (BROKEN, {}, ("-v",), 3),
 }
-FORMATS = {"broken": tuple(Output), "verbose": (Output.TABLE,)}
+FORMATS = {
+    "broken": tuple(Output),
+    "holds": (Output.TABLE, Output.JSON, Output.MARKDOWN, Output.HTML, Output.JUNIT),
+    "verbose": (Output.TABLE,),
+}
 
 
 @pytest.mark.parametrize(
@@ -91,11 +101,35 @@ def test_no_golden_file_is_left_over() -> None:
 
 @pytest.fixture
 def rendered(edge: Edge, bench: SimpleNamespace, seen: Seen, tmp_path: Path) -> Callable[..., str]:
-    def render(output: str, odd: dict[str, Any] | None = None, **fields: Any) -> str:
+    def shown(output: str, odd: dict[str, Any] | None = None, **fields: Any) -> str:
         seen(BROKEN if odd is None else odd, **fields).save(tmp_path / "recording.json")
         return edge("diagnose", "--from", tmp_path / "recording.json", "-o", output)[1]
 
-    return render
+    return shown
+
+
+@pytest.mark.parametrize("output", list(Output))
+def test_what_the_profile_does_not_ask_for_is_listed_and_no_gap(
+    output: Output, layers: tuple[Layer, ...], profile: Profile, tree: Tree, seen: Seen
+) -> None:
+    specs = {name: msgspec.structs.replace(spec, asked=False) for name, spec in profile.specs.items()}
+    found = report(layers, replace(profile, specs=specs), seen({"host.driver": None}, context=""), tree)
+    shown = render(found, output, Page(verbose=True))
+    assert found.rungs[-1].footing == "not asked for"
+    if output is not Output.PROMETHEUS:
+        assert (
+            "not asked" in shown
+            or "not_applicable" in shown
+            or "not applicable" in shown
+            or "ask for it" in shown
+        )
+    assert '"profile.processor",outcome' not in shown
+
+
+def test_where_nothing_applies_nothing_is_known(profile: Profile, tree: Tree, seen: Seen) -> None:
+    found = report((), profile, seen(), tree)
+    assert "no required contract applies" in render(found, Output.TABLE, Page())
+    assert "Nothing is known" in render(found, Output.HTML, Page())
 
 
 def test_a_table_fits_80_columns_and_has_no_colour_where_it_is_no_terminal(
