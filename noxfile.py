@@ -13,12 +13,12 @@ PACKAGES: list[str] = WORKSPACE["tool"]["uv"]["workspace"]["members"]
 MODULES = {package: package.replace("-", "_") for package in PACKAGES}
 FULLY_COVERED = {
     "edge-llm-tests": ["*/edge_llm_tests/contract.py", "*/edge_llm_tests/evaluate.py"],
-    "k3s-nvidia-edge": ["*/k3s_nvidia_edge/host/contracts*", "*/k3s_nvidia_edge/gpu/contracts*"],
+    "k3s-nvidia-edge": ["*/k3s_nvidia_edge/host/contracts/*", "*/k3s_nvidia_edge/gpu/contracts/*"],
     "llm-observability-stack": [
-        "*/llm_observability_stack/serving/contracts*",
-        "*/llm_observability_stack/telemetry/contracts*",
+        "*/llm_observability_stack/serving/contracts/*",
+        "*/llm_observability_stack/telemetry/contracts/*",
     ],
-    "gguf-observability": ["*/gguf_observability/profile/contracts*"],
+    "gguf-observability": ["*/gguf_observability/profile/contracts/*"],
     "edge-cli": ["*/edge_cli/gate.py", "*/edge_cli/routing.py"],
 }
 
