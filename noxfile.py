@@ -130,4 +130,4 @@ def contracts(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Figures for docs/benchmarks.md, as ratios in one run (needs root and a built sandbox)."""
     _sync(session, "--all-packages", "--all-extras")
-    session.run("python", "-m", "edge_cli.bench", *session.posargs)
+    session.run("python", "edge-cli/bench/figures.py", *session.posargs)
