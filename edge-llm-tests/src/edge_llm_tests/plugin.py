@@ -52,6 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _findings(config: pytest.Config) -> tuple[Finding, ...]:
     from edge_llm_tests.evaluate import evaluate  # noqa: PLC0415 - every pytest run loads this plugin
     from edge_llm_tests.layer import load_layers  # noqa: PLC0415
+    from edge_llm_tests.redact import redact_quotable  # noqa: PLC0415
     from edge_llm_tests.session import judged_recording  # noqa: PLC0415
 
     layers = load_layers()
@@ -64,7 +65,7 @@ def _findings(config: pytest.Config) -> tuple[Finding, ...]:
         context=config.getoption("--context"),
         name="sandbox" if config.getoption("--sandbox") else None,
     )
-    return evaluate(layers, profile, recording).findings
+    return evaluate(layers, profile, redact_quotable(recording)).findings
 
 
 def hold(finding: Finding | NoVerdict) -> None:
@@ -96,11 +97,13 @@ def pytest_runtest_makereport(
 
 
 def _line(finding: Finding) -> str:
+    from edge_llm_tests.redact import redact_text  # noqa: PLC0415 - every pytest run loads this plugin
+
     result = finding.result
     outcome = finding.outcome.value if finding.contract.required else "advisory"
     by = f" by {finding.blocked_by}" if finding.blocked_by else ""
     said = f"{outcome:8} {finding.contract.id}{by} {result.reason}: {result.message}"
-    return f"{said} (owner: {finding.layer.owner})"
+    return redact_text(f"{said} (owner: {finding.layer.owner})")[0]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
