@@ -1,9 +1,8 @@
 """The sandbox: a disposable single-node Kubernetes in namespaces of its own, with a SIMULATED card.
 
 Run on Debian 12, kernel 6.18, cgroup v1 with a hybrid mount, root without CAP_SYS_RESOURCE. Chosen by what is
-found and never
-run: unified cgroup v2, root with CAP_SYS_RESOURCE, kernels that have to load modules, SELinux, other
-    distributions.
+found, and never run: unified cgroup v2, root with CAP_SYS_RESOURCE, kernels that have to load modules,
+SELinux, other distributions.
 """
 
 from importlib import import_module

@@ -23,9 +23,8 @@ NODE_NETWORK: Final = "10.199.0.0/30"
 HOST_IP: Final = "10.199.0.1"
 NODE_IP: Final = "10.199.0.2"
 POD_NETWORK: Final = "10.244.0.0/16"
-NODE_POD_NETWORK: Final = (
-    "10.244.0.0/24"  # the first (and only) node's share, as the controller manager gives it
-)
+# the first (and only) node's share, as the controller manager gives it
+NODE_POD_NETWORK: Final = "10.244.0.0/24"
 SERVICE_NETWORK: Final = "10.96.0.0/16"
 CLUSTER_DNS: Final = "10.96.0.10"
 API_SERVICE_IP: Final = "10.96.0.1"

@@ -44,18 +44,13 @@ Say = Callable[[str, str], None]
 
 _CNI_PLUGINS: Final = ("bridge", "host-local", "loopback", "portmap")
 _NEEDED_IMAGES: Final = ("pause", "coredns")
-_OWN_IMAGES: Final = (
-    *_NEEDED_IMAGES,
-    "local-path-provisioner",
-    "base",
-)  # first to be imported, in this order
-_SYSTEM: Final = tuple(
-    map(Path, ("/usr", "/etc", "/var", "/opt"))
-)  # the node writes there, into its scratch layer
+_FIRST_IMAGES: Final = (*_NEEDED_IMAGES, "local-path-provisioner")  # imported first, in this order
+_OWN_IMAGES: Final = (*_FIRST_IMAGES, "base")  # what the node itself is made of
+# the node writes there, into its scratch layer
+_SYSTEM: Final = tuple(map(Path, ("/usr", "/etc", "/var", "/opt")))
 _FRESH: Final = tuple(map(Path, ("/tmp", "/run", "/dev")))  # noqa: S108 - names inside the node
-_ANSWER_PATIENCE_S: Final = (
-    30.0  # the first process needs a tenth of a second; a machine that swaps, some more
-)
+# the first process needs a tenth of a second; a machine that swaps, some more
+_ANSWER_PATIENCE_S: Final = 30.0
 
 
 def start(artifacts: "Artifacts", layout: Layout, say: Say) -> Node:
@@ -129,7 +124,7 @@ def _archives(artifacts: "Artifacts") -> tuple[Archive, ...]:
 
     def rank(archive: Archive) -> tuple[int, int]:
         part = _part(archive.ref)
-        own = _OWN_IMAGES.index(part) if part in _OWN_IMAGES else len(_OWN_IMAGES)
+        own = _FIRST_IMAGES.index(part) if part in _FIRST_IMAGES else len(_FIRST_IMAGES)
         return own, archive.path.stat().st_size if archive.path.exists() else 0
 
     return tuple(sorted((Archive(one.ref, one.path, one.digest) for one in artifacts.images), key=rank))

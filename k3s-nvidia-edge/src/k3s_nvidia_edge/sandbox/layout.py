@@ -15,9 +15,8 @@ INSIDE: Final = Path("/var/lib/edge/sandbox")  # the state directory, seen from 
 MODELS_INSIDE: Final = Path("/var/lib/edge/models")
 BIN_INSIDE: Final = Path("/opt/edge/bin")
 CNI_INSIDE: Final = Path("/opt/edge/cni")
-K3S_INSIDE: Final = Path(
-    "/var/lib/rancher/k3s"
-)  # k3s's own places, so that the host reads of a k3s node find what they look for
+# k3s's own places, so that the host reads of a k3s node find what they look for
+K3S_INSIDE: Final = Path("/var/lib/rancher/k3s")
 CONTAINERD_CONFIG_INSIDE: Final = K3S_INSIDE / "agent/etc/containerd/config.toml"
 SUPERVISOR_SOCKET_INSIDE: Final = Path("/run/supervisor.sock")
 

@@ -78,9 +78,9 @@ def up(
 ) -> Node:
     """Bring the sandbox up, or find it up; safe to call again, also after a crash.
 
-    After a warm start a pod that held the card is rejected (`UnexpectedAdmissionError`, phase Failed) when the
-    kubelet comes to it before the device plugin has registered; its controller makes a new one. Such leftovers
-    are Kubernetes's, and stay until somebody deletes them.
+    After a warm start a pod that held the card is rejected (`UnexpectedAdmissionError`, phase Failed) when
+    the kubelet comes to it before the device plugin has registered; its controller makes a new one. Such
+    leftovers are Kubernetes's, and stay until somebody deletes them.
 
     Args:
         artifacts: the built programs, images and models.
@@ -103,7 +103,7 @@ def up(
     with network.machine_lock():
         node = bringup.start(artifacts, layout, say)
     if wait:
-        readiness.wait_ready(node, deadline - time.monotonic(), say)
+        readiness.wait_ready(node, max(0.0, deadline - time.monotonic()), say)
     if wait_for_images:
         readiness.wait_for_images(node, wait_for_images, max(0.0, deadline - time.monotonic()))
         say("images", f"in the node: {', '.join(wait_for_images)}")

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TOOL_USER", "issue"]
 
-TOOL_USER: Final = (
-    "system:sandbox"  # the sandbox itself: readiness polls and add-ons; the audit policy leaves its reads out
-)
+# the sandbox itself: readiness polls and add-ons; the audit policy leaves its reads out
+TOOL_USER: Final = "system:sandbox"
 
 _CA_DAYS: Final = 3650
 _LEAF_DAYS: Final = 365

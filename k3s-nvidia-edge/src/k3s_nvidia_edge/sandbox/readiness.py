@@ -32,7 +32,8 @@ def wait_ready(node: Node, timeout_s: float, say: Callable[[str, str], None]) ->
 
     def complaint() -> str:
         _, message = api.node_condition(pki, kept.started_at)
-        problem = f"the node is not Ready after {timeout_s:g} s ({message}){_culprits(node)}"
+        age = f"{time.time() - kept.started_at:.0f} s"
+        problem = f"the node is not Ready {age} after its start ({message}){_culprits(node)}"
         return f"{problem}: logs are in {node.layout.log}"
 
     _wait(node, timeout_s, lambda: api.ready(pki), complaint)
@@ -69,7 +70,7 @@ def wait_for_images(node: Node, refs: Iterable[str], timeout_s: float) -> None:
         node,
         timeout_s,
         lambda: not absent(),
-        lambda: f"no {', '.join(absent())} after {timeout_s:g} s: see {node.layout.log}/images.log",
+        lambda: f"no {', '.join(absent())} in the node in time: see {node.layout.log}/images.log",
     )
 
 
@@ -79,5 +80,5 @@ def wait_for_addons(node: Node, timeout_s: float) -> None:
         node,
         timeout_s,
         node.layout.addons.exists,
-        lambda: f"the add-ons are not applied after {timeout_s:g} s: see {node.layout.log}/addons.log",
+        lambda: f"the add-ons are not applied in time: see {node.layout.log}/addons.log",
     )

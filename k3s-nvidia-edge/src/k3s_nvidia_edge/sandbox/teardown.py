@@ -15,9 +15,8 @@ from k3s_nvidia_edge.sandbox.record import Identity, Record
 
 __all__ = ["clear", "purge"]
 
-_DEATH_PATIENCE_S: Final = (
-    10.0  # containers in a system call that cannot be interrupted; a fraction of a second otherwise
-)
+# containers in a system call that cannot be interrupted; a fraction of a second otherwise
+_DEATH_PATIENCE_S: Final = 10.0
 
 
 def clear(layout: Layout, kept: Record) -> None:

@@ -18,9 +18,8 @@ from k3s_nvidia_edge.sandbox.layout import BIN_INSIDE, INSIDE, Layout
 
 _CTR: Final = (str(BIN_INSIDE / "ctr"), "--namespace", "k8s.io")
 _CONTAINERD_PATIENCE_S: Final = 60.0
-_API_PATIENCE_S: Final = (
-    20.0  # large archives wait so long at most for the node to be ready: they would only slow it down
-)
+# large archives wait so long at most for the node to be ready: they would only slow it down
+_API_PATIENCE_S: Final = 20.0
 _IMPORT_TIMEOUT_S: Final = 600.0
 _LARGE_BYTES: Final = 100_000_000
 _AT_ONCE: Final = 2
@@ -91,16 +90,13 @@ def _import(archive: Archive) -> Outcome:
 
 
 def _named(archive: Archive, stored: frozenset[str]) -> str:
-    """Make sure that the kubelet finds the image, which asks for it by its full name; what is wrong, if anything."""
+    """The image, findable by its full name as the kubelet asks for it; what is wrong, if anything."""
     full = canonical(archive.ref)
-    if full in stored:
+    if archive.ref in stored and archive.ref != full:
+        # the archive was written with the short name; an older image may have the full one
+        run([*_CTR, "images", "tag", "--force", archive.ref, full], timeout_s=10)
         return ""
-    if archive.ref not in stored:
-        return f"{archive.path} holds no image of this name"
-    run(
-        [*_CTR, "images", "tag", archive.ref, full], timeout_s=10
-    )  # the archive was written with the short name
-    return ""
+    return "" if full in stored else f"{archive.path} holds no image of this name"
 
 
 def _write(path: Path, content: dict[str, Outcome]) -> None:

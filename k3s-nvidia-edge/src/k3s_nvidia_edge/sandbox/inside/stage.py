@@ -22,6 +22,7 @@ REAL_MODULES: Final = Path("/run/edge/modules.real")
 _ANSWERS: Final = INSIDE / "simulate"
 _RUNTIME: Final = Path("/usr/bin/nvidia-container-runtime")
 _NVIDIA_SMI: Final = Path("/usr/bin/nvidia-smi")
+# in PATH's order
 _FOLDERS: Final = (
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -29,7 +30,7 @@ _FOLDERS: Final = (
     "/usr/bin",
     "/sbin",
     "/bin",
-)  # in PATH's order
+)
 
 
 def furnish() -> None:
