@@ -6,11 +6,13 @@ verified against the engine's own allocations (`tests/golden_kv.json`).
 
 from enum import StrEnum
 
+from gguf_observability.architectures import ARCHITECTURES
 from gguf_observability.model import Model
+from gguf_observability.recurrence import attends, recurs, state_elements
 from gguf_observability.sliding import Window, sliding_window
 from gguf_observability.tensor_types import row_bytes
 
-__all__ = ["Exactness", "KvCache", "LayerCache", "Serving", "kv_cache"]
+__all__ = ["Exactness", "KvCache", "LayerCache", "Serving", "is_latent", "kv_cache"]
 
 _PAD = 256  # cells of a stream come in multiples of it
 _STATE_BYTES = 4  # recurrent state is always F32
@@ -35,26 +37,13 @@ _NO_CACHE = frozenset(
         "clip",
     )
 )
-_MAMBA = frozenset(("mamba", "mamba2"))
-_RWKV = frozenset(("rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"))
-_HYBRID_BY_KV_HEADS = frozenset(("jamba", "plamo2", "granitehybrid", "lfm2", "lfm2moe"))
-_NEMOTRON = frozenset(("nemotron_h", "nemotron_h_moe"))
-_HYBRID_BY_INTERVAL = frozenset(("qwen3next", "qwen35", "qwen35moe"))
-_SHORT_CONVOLUTION = frozenset(("lfm2", "lfm2moe"))
-_APPROXIMATE = frozenset(
-    (
-        "deepseek32",
-        "glm-dsa",
-        "hy-v4",
-        "dots3note",
-        "minimax-m3",
-        "deepseek4",
-        "kimi-linear",
-        "minimax-01",
-        "bailingmoe3",
-    )
+_LIGHTNING = frozenset(("deepseek32", "glm-dsa"))
+_SPARSE = "minimax-m3"
+_GLM_INDEXES_SOME_FROM = 1048576  # trained for so many tokens, GLM indexes in some layers only
+_OWN_KIND = frozenset(
+    ("deepseek4", "hy-v4", "dots3note", "nanbeige", "gemma4-assistant", "eagle3", "dflash", "t5")
 )
-"""Architectures with a second cache or another recurrence, whose main cache alone is computed."""
+"""Architectures with caches of their own kind: the standard rule gives no more than an idea."""
 
 
 class Exactness(StrEnum):
@@ -201,8 +190,11 @@ def _padded(count: int) -> int:
 
 
 def _trust(model: Model, window: Window) -> tuple[Exactness, str]:
-    if model.architecture in _APPROXIMATE:
-        return Exactness.APPROXIMATE, f"{model.architecture} keeps a second cache that is not computed"
+    if model.architecture in _OWN_KIND or model.architecture not in ARCHITECTURES | _NO_CACHE:
+        return Exactness.APPROXIMATE, f"the cache of {model.architecture} is not known: the standard rule"
+    some = model.architecture == "glm-dsa" and model.context >= _GLM_INDEXES_SOME_FROM
+    if some and not model.has("attention.indexer.types"):
+        return Exactness.APPROXIMATE, "which layers of glm-dsa have an indexer is not in the file"
     if not window.known:
         tokens = model.integer("attention.sliding_window", 0)
         why = f"whether the engine uses the file's window of {tokens} tokens for {model.architecture}"
@@ -211,29 +203,51 @@ def _trust(model: Model, window: Window) -> tuple[Exactness, str]:
 
 
 def _attention(model: Model, serving: Serving, window: Window) -> list[int]:
-    recurs = _recurs(model)
+    attention = attends(model)
     shared_from = _first_shared_layer(model)
-    mla = model.has("attention.key_length_mla") and model.has("attention.value_length_mla")
-    widths_k, widths_v = _row_widths(model, window, mla=mla)
+    widths_k, widths_v = _row_widths(model, window)
     if not serving.flash_attention:
         widths_v = [max(widths_v, default=0)] * model.layers
+    indexed = _index_rows(model, serving)
     kept = []
     for layer, slides in enumerate(window.slides):
-        if (
-            layer >= shared_from
-            or (recurs[layer] and model.architecture != "falcon-h1")
-            or not widths_k[layer]
-        ):
+        if layer >= shared_from or not attention[layer] or not widths_k[layer]:
             kept.append(0)
             continue
         cells = serving.sliding_cells(window.tokens) if slides else serving.cells
         row = row_bytes(serving.cache_k, widths_k[layer])
-        row += 0 if mla else row_bytes(serving.cache_v, widths_v[layer])
-        kept.append(row * cells * serving.streams)
+        row += 0 if is_latent(model) else row_bytes(serving.cache_v, widths_v[layer])
+        kept.append((row + indexed[layer]) * cells * serving.streams)
     return kept
 
 
-def _row_widths(model: Model, window: Window, *, mla: bool) -> tuple[list[int], list[int]]:
+def is_latent(model: Model) -> bool:
+    """Whether attention keeps one latent row (MLA), so keys and no values."""
+    return model.has("attention.key_length_mla") and model.has("attention.value_length_mla")
+
+
+def _index_rows(model: Model, serving: Serving) -> list[int]:
+    """Bytes of a row of the second cache, of a lightning or sparse indexer, for each layer.
+
+    The engine builds it as a cache with one head whose keys have the indexer's width; its values keep the
+    model's own width, and exist where the main cache has values.
+    """
+    if model.architecture not in _LIGHTNING and model.architecture != _SPARSE:
+        return [0] * model.layers
+    row = row_bytes(serving.cache_k, model.integer("attention.indexer.key_length", lowest=1))
+    if not is_latent(model):
+        value = model.head_width("value_length")
+        row += row_bytes(serving.cache_v, value)
+    if model.architecture == _SPARSE:
+        dense = model.integer("leading_dense_block_count", 0)
+        return [row if layer >= dense else 0 for layer in range(model.layers)]
+    if model.architecture == "glm-dsa" and model.has("attention.indexer.types"):
+        types = model.by_layer("attention.indexer.types", 1)
+        return [row if each else 0 for each in types]
+    return [row] * model.layers
+
+
+def _row_widths(model: Model, window: Window) -> tuple[list[int], list[int]]:
     """Elements of a key row and of a value row, for each layer."""
     key, value = model.head_width("key_length"), model.head_width("value_length")
     key_swa = model.integer("attention.key_length_swa", key)
@@ -241,7 +255,7 @@ def _row_widths(model: Model, window: Window, *, mla: bool) -> tuple[list[int], 
     heads = model.kv_heads
     keys = [(key_swa if slides else key) * heads[layer] for layer, slides in enumerate(window.slides)]
     values = [(value_swa if slides else value) * heads[layer] for layer, slides in enumerate(window.slides)]
-    if mla:
+    if is_latent(model):
         keys = [model.integer("attention.key_length") * heads[layer] for layer in range(model.layers)]
     return keys, values
 
@@ -253,40 +267,9 @@ def _first_shared_layer(model: Model) -> int:
     return model.layers - model.integer("attention.shared_kv_layers", 0, highest=model.layers)
 
 
-def _recurs(model: Model) -> tuple[bool, ...]:
-    """Whether each layer is recurrent."""
-    architecture = model.architecture
-    if architecture in _MAMBA | _RWKV or architecture == "falcon-h1":
-        return (True,) * model.layers
-    if architecture in _HYBRID_BY_KV_HEADS:
-        return tuple(heads == 0 for heads in model.kv_heads)
-    if architecture in _NEMOTRON:
-        widths = model.by_layer("feed_forward_length", 0)
-        return tuple(heads == 0 and width == 0 for heads, width in zip(model.kv_heads, widths, strict=True))
-    if architecture in _HYBRID_BY_INTERVAL:
-        if model.has("attention.recurrent_layers"):
-            return tuple(bool(each) for each in model.by_layer("attention.recurrent_layers", 0))
-        interval = model.integer("full_attention_interval", 4, lowest=1)
-        return tuple((layer + 1) % interval != 0 for layer in range(model.layers))
-    return (False,) * model.layers
-
-
 def _recurrent(model: Model, serving: Serving) -> list[int]:
-    recurs = _recurs(model)
-    if not any(recurs):
+    recurrent = recurs(model)
+    if not any(recurrent):
         return [0] * model.layers
-    state = _state_elements(model) * _STATE_BYTES * serving.parallel
-    return [state if each else 0 for each in recurs]
-
-
-def _state_elements(model: Model) -> int:
-    """Elements that one recurrent layer keeps for one sequence: shifted input and state."""
-    if model.architecture in _RWKV:
-        head = model.integer("wkv.head_size")
-        return model.integer("token_shift_count", 2) * model.embedding + model.embedding * head
-    if model.architecture in _SHORT_CONVOLUTION:
-        return model.embedding * (model.integer("shortconv.l_cache", lowest=1) - 1)
-    inner, state = model.integer("ssm.inner_size"), model.integer("ssm.state_size")
-    groups = model.integer("ssm.group_count", 0)
-    convolution = model.integer("ssm.conv_kernel", lowest=1)
-    return (convolution - 1) * (inner + 2 * groups * state) + state * inner
+    state = state_elements(model) * _STATE_BYTES * serving.parallel
+    return [state if each else 0 for each in recurrent]
