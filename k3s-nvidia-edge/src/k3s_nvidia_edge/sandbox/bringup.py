@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import secrets
 import select
 import subprocess
@@ -205,7 +204,7 @@ def _hidden(path: Path, host: int, overlaid: tuple[Path, ...]) -> bool:
 
 def _launch(plan: LaunchPlan, layout: Layout, kept: Record, say: Say) -> Node:
     """The launcher's side of the conversation: plan, pid, cable, go, ready."""
-    environment = {"PATH": NODE_PATH, "HOME": os.environ.get("HOME", "/root"), "LANG": "C.UTF-8"}
+    environment = {"PATH": NODE_PATH, "LANG": "C.UTF-8"}
     with (
         layout.init_log.open("wb") as log,
         subprocess.Popen(  # noqa: S603 - the package's own module

@@ -9,9 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["INSIDE", "K3S_INSIDE", "Layout"]
+__all__ = [
+    "BIN_INSIDE",
+    "CNI_INSIDE",
+    "CONTAINERD_CONFIG_INSIDE",
+    "HOME_INSIDE",
+    "INSIDE",
+    "K3S_INSIDE",
+    "MODELS_INSIDE",
+    "SUPERVISOR_SOCKET_INSIDE",
+    "Layout",
+]
 
 INSIDE: Final = Path("/var/lib/edge/sandbox")  # the state directory, seen from inside the node
+HOME_INSIDE: Final = "/var/lib/edge"  # not the host root's: what lies there is nobody's business in the node
 MODELS_INSIDE: Final = Path("/var/lib/edge/models")
 BIN_INSIDE: Final = Path("/opt/edge/bin")
 CNI_INSIDE: Final = Path("/opt/edge/cni")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from k3s_nvidia_edge.sandbox import record
 from k3s_nvidia_edge.sandbox.errors import NotRunningError
-from k3s_nvidia_edge.sandbox.layout import INSIDE, Layout
+from k3s_nvidia_edge.sandbox.layout import HOME_INSIDE, INSIDE, Layout
 from k3s_nvidia_edge.sandbox.programs import NODE_PATH
 
 __all__ = ["Node", "enter_argv", "find"]
@@ -50,7 +50,7 @@ def enter_argv(init_pid: int, argv: Sequence[str]) -> list[str]:
     prefix = ["nsenter", "--target", str(init_pid), "--all", "--", "/usr/bin/env", "--ignore-environment"]
     environment = (
         f"PATH={NODE_PATH}",
-        "HOME=/root",
+        f"HOME={HOME_INSIDE}",
         "LANG=C.UTF-8",
         "TERM=xterm",
         f"KUBECONFIG={INSIDE}/kubeconfig/admin.conf",

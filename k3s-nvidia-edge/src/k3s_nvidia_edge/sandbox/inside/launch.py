@@ -16,7 +16,7 @@ from typing import NoReturn
 from k3s_nvidia_edge.sandbox import addresses, kernel, wire
 from k3s_nvidia_edge.sandbox.command import CommandError, run
 from k3s_nvidia_edge.sandbox.inside import root, stage
-from k3s_nvidia_edge.sandbox.layout import INSIDE
+from k3s_nvidia_edge.sandbox.layout import HOME_INSIDE, INSIDE
 from k3s_nvidia_edge.sandbox.plan import GO, READY, LaunchPlan
 from k3s_nvidia_edge.sandbox.programs import NODE_PATH
 
@@ -57,7 +57,12 @@ def _first_process(plan: LaunchPlan) -> NoReturn:
         _network()
         stage.furnish()
         _limits(raise_limits=plan.raise_limits)
-        environment = {"PATH": NODE_PATH, "HOME": "/root", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {
+            "PATH": NODE_PATH,
+            "HOME": HOME_INSIDE,
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         log = os.open(INSIDE / "log" / "init.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.write(1, READY)
