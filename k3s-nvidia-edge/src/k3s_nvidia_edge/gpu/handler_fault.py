@@ -30,7 +30,7 @@ def handler_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
             {"node": node},
         )
     for each in observed.known_troubles(TroubleKind.NO_HANDLER):
-        return _missing(observed, f"pod {each.pod.path} gets no sandbox: {each.said[-160:]}")
+        return _missing(observed, f"pod {each.pod.path} gets no sandbox: {each.said[-110:]}")
     for each in observed.known_troubles(TroubleKind.RUNTIME_BINARY):
         return Fault(
             "RuntimeBinaryMissing",

@@ -34,19 +34,23 @@ def lost_devices(observed: GpuState) -> Fault | None:
 
 
 def _complaining(recording: Recording) -> tuple[tuple[str, str, str], ...]:
-    running = {
-        (pod.namespace, pod.name) for pod in recording.view(pods).value if pod.ready and not pod.terminating
-    }
     found = []
     for key in recording.matching("api:/api/v1/namespaces/"):
         match = _LOG.match(key)
-        if match is None or (match[2], match[3]) not in running:
+        if match is None:
             continue
         try:
             body = recording.api(match[1]).answer
         except UnseenError:
             continue
         lines = [line for line in str(body).splitlines() if _UNKNOWN_ERROR.search(line)]
-        if lines:
+        if lines and _runs(recording, match[2], match[3]):
             found.append((match[2], match[3], lines[-1]))
     return tuple(found)
+
+
+def _runs(recording: Recording, namespace: str, name: str) -> bool:
+    return any(
+        pod.name == name and pod.namespace == namespace and pod.ready and not pod.terminating
+        for pod in recording.view(pods).value
+    )

@@ -1,6 +1,5 @@
 """Whether a node is fit to run pods: its conditions now, and pressure that comes and goes."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from edge_llm_tests.objects import Event, Node
@@ -17,6 +16,7 @@ _PRESSURES = {
 }
 _NETWORK = ("network not ready", "networkpluginnotready", "cni plugin not initialized", "cni config")
 _FLAPS_MIN = 2
+_WATCHED = frozenset({"Evicted", *(event for _, event, _ in _PRESSURES.values())})
 _EVICTED_BY_NODE = "node was low on resource"
 
 
@@ -49,28 +49,32 @@ def node_fault(node: Node) -> Fault | None:
     return None
 
 
-def flapping_fault(spec: GpuSpec, node: Node, events: tuple[Event, ...], now: datetime) -> Fault | None:
-    """Pressure that was there several times within the window, or was there and evicted pods."""
+def flapping_fault(
+    spec: GpuSpec, nodes: tuple[Node, ...], events: tuple[Event, ...], now: datetime
+) -> Fault | None:
+    """Pressure on a node that was there several times within the window, or was there and evicted pods."""
     window = timedelta(minutes=spec.pressure_window_minutes)
-    recent = [event for event in events if event.last is not None and now - event.last <= window]
-    evicted = sum(event.reason == "Evicted" and _EVICTED_BY_NODE in event.message.lower() for event in recent)
-    starts = _starts(node, recent)
-    for name, (_, event_reason, words) in _PRESSURES.items():
-        times = starts.get(event_reason, 0)
-        if times >= _FLAPS_MIN or (times and evicted):
-            return Fault(
-                "PressureFlaps",
-                f"node {node.name}: {words}, {times} times within {spec.pressure_window_minutes} minutes,"
-                f" {evicted} pods evicted, though {name} is clear right now",
-                {"node": node.name},
-            )
+    starts: dict[tuple[str, str], int] = {}
+    evicted = 0
+    for event in events:
+        reason = event.reason
+        if reason not in _WATCHED or event.last is None or now - event.last > window:
+            continue
+        if reason == "Evicted":
+            evicted += _EVICTED_BY_NODE in event.message.lower()
+        elif event.about[0] == "Node":
+            key = (event.about[2], reason)
+            starts[key] = starts.get(key, 0) + event.count
+    if not starts:
+        return None
+    for node in nodes:
+        for name, (_, event_reason, words) in _PRESSURES.items():
+            times = starts.get((node.name, event_reason), 0)
+            if times >= _FLAPS_MIN or (times and evicted):
+                return Fault(
+                    "PressureFlaps",
+                    f"node {node.name}: {words}, {times} times within {spec.pressure_window_minutes} minutes,"
+                    f" {evicted} pods evicted, though {name} is clear right now",
+                    {"node": node.name},
+                )
     return None
-
-
-def _starts(node: Node, recent: list[Event]) -> Mapping[str, int]:
-    found: dict[str, int] = {}
-    for event in recent:
-        kind, _, name = event.about
-        if kind == "Node" and name == node.name:
-            found[event.reason] = found.get(event.reason, 0) + event.count
-    return found

@@ -105,12 +105,12 @@ class GpuState:
 
     @property
     def class_pods_run(self) -> bool:
-        """Whether a pod of the runtime class that started after k3s is ready: proof of the handler."""
+        """Whether a container of the runtime class, started after k3s, is ready: proof of the handler."""
         players = self.recording.view(cast).or_else(Cast())
         unit = self.units.or_else({}).get("k3s")
         since = unit.since if unit else None
         return any(
-            pod.ready and (since is None or (pod.started is not None and pod.started >= since))
+            pod.ready and (since is None or _started_since(pod, since))
             for pod in players.of_class(self.spec.runtime_class)
         )
 
@@ -174,11 +174,7 @@ class GpuState:
         Raises:
             UnseenError: The nodes were not seen.
         """
-        found: dict[str, int] = {}
-        for node in self.nodes:
-            for name, count in nvidia_resources(node).items():
-                found[name] = max(found.get(name, 0), count)
-        return found
+        return self.recording.view(_offers).value
 
     @property
     def withdrawn(self) -> dict[str, int]:
@@ -249,6 +245,18 @@ class GpuState:
 def observe(spec: GpuSpec, recording: Recording) -> GpuState:
     """k3s as the recording shows it."""
     return GpuState(spec, recording)
+
+
+def _offers(recording: Recording) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in recording.view(nodes).value:
+        for name, count in nvidia_resources(node).items():
+            found[name] = max(found.get(name, 0), count)
+    return found
+
+
+def _started_since(pod: Pod, moment: datetime) -> bool:
+    return any(each.state.started is not None and each.state.started >= moment for each in pod.containers)
 
 
 def _gpu_nodes(recording: Recording) -> tuple[Node, ...]:

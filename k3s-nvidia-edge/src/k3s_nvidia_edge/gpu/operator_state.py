@@ -1,12 +1,10 @@
 """The GPU operator: its policies, and the parts that it says are not ready."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from edge_llm_tests import Recording
-from edge_llm_tests.fields import flag, mapping, text
+from edge_llm_tests.fields import text
 from edge_llm_tests.objects.meta import Meta
 
 __all__ = ["ClusterPolicy", "cluster_policies"]
@@ -52,15 +50,6 @@ class ClusterPolicy(Meta):
     def wants_monitoring_crd(self) -> bool:
         """Whether it stops at a kind of the Prometheus operator that is not installed."""
         return _MONITORING_CRD.search(self.said) is not None
-
-    def enabled(self, part: str) -> bool:
-        """Whether it runs a part: `driver`, `toolkit`, `devicePlugin`. The operator's default is yes."""
-        return flag(mapping(self.raw, "spec", part), "enabled", default=True)
-
-    @property
-    def section(self) -> Mapping[str, Any]:
-        """Spec."""
-        return mapping(self.raw, "spec")
 
 
 def cluster_policies(recording: Recording) -> tuple[ClusterPolicy, ...]:

@@ -3,7 +3,7 @@
 import re
 
 from k3s_nvidia_edge.fault import Fault
-from k3s_nvidia_edge.host.driver_fault import bus_loss, initialisation_fault, refused_cards
+from k3s_nvidia_edge.host.driver_fault import bus_loss, initialisation_fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, SmiAnswer
 from k3s_nvidia_edge.host.observe import HostState
@@ -78,8 +78,6 @@ def _hangs(smi: NvidiaSmi, log: KernelLog) -> Fault:
 
 
 def _no_devices(smi: NvidiaSmi, log: KernelLog) -> Fault:
-    if fault := refused_cards(log):
-        return fault
     if fault := initialisation_fault(log):
         return fault
     if loss := bus_loss(log):

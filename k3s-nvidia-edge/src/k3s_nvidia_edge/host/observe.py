@@ -7,11 +7,13 @@ from edge_llm_tests import Recording
 from edge_llm_tests.objects import Node, Pod, nodes, pods
 from edge_llm_tests.reads import Sight, UnseenError
 
+from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.engine import complaint, cuda_failure, engine_version, lost_in_suspend
 from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
 from k3s_nvidia_edge.host.memory import Disk, Memory, disks, inotify_instances, memory
 from k3s_nvidia_edge.host.module import DriverModule, driver_module
-from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, nvidia_smi
+from k3s_nvidia_edge.host.nvidia_smi import KEY as SMI_KEY
+from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, SmiAnswer, nvidia_smi
 from k3s_nvidia_edge.host.pci import PciBus, pci_bus
 from k3s_nvidia_edge.host.platform import Platform, kernel_release, platform
 from k3s_nvidia_edge.host.spec import HostSpec
@@ -46,6 +48,19 @@ class HostState:
     def smi(self) -> Sight[NvidiaSmi]:
         """What nvidia-smi came to."""
         return self.recording.view(nvidia_smi)
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The cards that nvidia-smi lists; none on a host that works and lacks the program (Jetson, container).
+
+        Raises:
+            UnseenError: nvidia-smi was not seen, or has failed to list a card.
+        """
+        smi = self.smi.value
+        without = smi.answer is SmiAnswer.NOT_INSTALLED
+        if smi.cards or (without and (self.platform is Platform.JETSON or self.module.loaded)):
+            return smi.cards
+        raise UnseenError(f"command:{SMI_KEY}", "Unavailable", f"no card could be looked at: {smi.said}")
 
     @property
     def bus(self) -> Sight[PciBus]:

@@ -73,9 +73,8 @@ def api(spec: GpuSpec, observed: GpuState) -> Result:
     if refusal.reason == "NotTrusted" and ages and ages[0] >= lifetime:
         return failed(
             "CertificatesExpired",
-            f"every read of the API fails in TLS, and k3s.service runs for {ages[0].days} days"
-            " without a restart: its"
-            f" certificates have expired after {spec.certificate_lifetime_days} days",
+            f"every read of the API fails in TLS, and k3s.service runs for {ages[0].days} days without a"
+            f" restart: its certificates have expired after {spec.certificate_lifetime_days} days",
         )
     return unknown(refusal.reason, f"the API could not be looked at: {refusal.message}")
 
@@ -105,9 +104,9 @@ def node_ready(spec: GpuSpec, observed: GpuState) -> Result:
     for node in nodes:
         if fault := node_fault(node):
             return fault.result
+    if fault := flapping_fault(spec, nodes, observed.events, observed.now):
+        return fault.result
     for node in nodes:
-        if fault := flapping_fault(spec, node, observed.events, observed.now):
-            return fault.result
         if "Ready" not in node.conditions:
             return unknown("NoCondition", f"node {node.name} has no condition Ready")
     return passed(f"Ready, and under no pressure: {', '.join(node.name for node in nodes[:5])}")

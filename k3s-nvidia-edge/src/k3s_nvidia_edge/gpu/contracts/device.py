@@ -47,15 +47,17 @@ def _has_gpu(spec: GpuSpec) -> bool:
 def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
     """Running and Ready says little: a patient plugin waits for ever for a GPU that it cannot see."""
     pods = observed.of(Role.PLUGIN)
+    config = observed.containerd
     for pod in pods:
-        config = observed.containerd
+        if pod.ready and observed.offers:
+            continue  # the node offers what it sees, whatever an old line of its log says
         fault = pod_fault(
             pod,
             observed.logs(pod),
             default_is_nvidia=config.seen and config.value.default_is_nvidia,
             runtime_class=spec.runtime_class,
         )
-        if fault is not None and not (fault.reason == "PluginBlind" and pod.ready and observed.offers):
+        if fault is not None:
             return fault.result
     if pods:
         return passed(f"{len(pods)} device plugins run, and see the GPU as far as they say")

@@ -2,9 +2,7 @@
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
 
-from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.health import counter_fault, plugin_fault, slowdown_fault, xid_fault
-from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.platform import Platform
 from k3s_nvidia_edge.host.spec import HostSpec
@@ -27,11 +25,6 @@ def _has_gpu(spec: HostSpec) -> bool:
     return spec.has_gpu
 
 
-def _cards(observed: HostState) -> tuple[Card, ...]:
-    """The listed cards; none where the driver's programs live in a container or there are none (Jetson)."""
-    return observed.smi.value.cards
-
-
 @contract(
     "host.card-healthy",
     "no card has uncorrectable errors, waits for a reset, or reported a hardware Xid",
@@ -42,7 +35,6 @@ def _cards(observed: HostState) -> tuple[Card, ...]:
         "UncorrectableEcc",
         "ResetRequired",
         "HardwareXid",
-        "NoCardSeen",
     ),
     after=("host.driver-answers",),
     applies=_has_gpu,
@@ -57,14 +49,10 @@ def card_healthy(spec: HostSpec, observed: HostState) -> Result:
         return fault.result
     if fault := plugin_fault(observed):
         return fault.result
-    cards, _ = _cards(observed), observed.log.value
+    cards, _ = observed.cards, observed.log.value
     if cards:
         return passed(f"no uncorrectable error, no hardware Xid: {', '.join(str(card) for card in cards)}")
-    if observed.smi.value.answer is SmiAnswer.NOT_INSTALLED and (
-        observed.platform is Platform.JETSON or observed.module.loaded
-    ):
-        return passed("no hardware Xid in the kernel log; ECC counters cannot be read on this host")
-    return unknown("NoCardSeen", "no card was listed, so none could be looked at")
+    return passed("no hardware Xid in the kernel log; ECC counters cannot be read on this host")
 
 
 @contract(
@@ -105,7 +93,7 @@ def device_nodes(spec: HostSpec, observed: HostState) -> Result:
 )
 def fabric(spec: HostSpec, observed: HostState) -> Result:
     """Behind NVSwitches no CUDA program starts before the fabric manager has set them up."""
-    cards = _cards(observed)
+    cards = observed.cards
     for card in cards:
         if card.fabric and card.fabric.lower() not in _FABRIC_READY:
             return failed(
@@ -133,7 +121,7 @@ def fabric(spec: HostSpec, observed: HostState) -> Result:
 )
 def vgpu_licence(spec: HostSpec, observed: HostState) -> Result:
     """Without one the hypervisor slows the card down to a crawl some minutes after the boot."""
-    cards = _cards(observed)
+    cards = observed.cards
     for card in cards:
         if card.virtual and not card.licence.lower().startswith("licensed"):
             return failed(
@@ -152,7 +140,7 @@ def vgpu_licence(spec: HostSpec, observed: HostState) -> Result:
 )
 def not_throttled(spec: HostSpec, observed: HostState) -> Result:
     """A hot card is no fault, nor a power limit that its owner set; half the clock gone is."""
-    cards = _cards(observed)
+    cards = observed.cards
     for card in cards:
         if fault := slowdown_fault(card):
             return fault.result
@@ -169,7 +157,7 @@ def not_throttled(spec: HostSpec, observed: HostState) -> Result:
 )
 def link_width(spec: HostSpec, observed: HostState) -> Result:
     """A narrow link makes loading slower and breaks no promise."""
-    for card in _cards(observed):
+    for card in observed.cards:
         if card.link_width and card.link_width_max and card.link_width < card.link_width_max:
             return failed(
                 "LinkNarrow",
@@ -189,7 +177,7 @@ def link_width(spec: HostSpec, observed: HostState) -> Result:
 )
 def power_limit(spec: HostSpec, observed: HostState) -> Result:
     """A limit that the owner set is a matter of tuning."""
-    for card in _cards(observed):
+    for card in observed.cards:
         if card.power_cap:
             limit = f" of {card.power_limit_w:.0f} W" if card.power_limit_w else ""
             default = f", default {card.power_limit_default_w:.0f} W" if card.power_limit_default_w else ""
