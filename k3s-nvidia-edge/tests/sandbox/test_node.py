@@ -89,6 +89,16 @@ def test_the_host_reads_answer(node: Node, inside: Any) -> None:
     assert inside("no-such-program").returncode == 127
 
 
+def test_the_host_reads_the_nodes_files_through_its_first_process(node: Node) -> None:
+    root = Path(f"/proc/{node.init_pid}/root")
+    assert "570.195.03" in (root / "proc/driver/nvidia/version").read_text()
+    assert "SIMULATED" in (root / "etc/rancher/k3s/config.yaml").read_text()
+    # /var/run is a link, an absolute one on many hosts: it has to lead into the node
+    assert [path.name for path in root.glob("var/run/cdi/*")] == ["nvidia.com-gpu.yaml"]
+    assert {path.name for path in root.glob("dev/nvidia*")} >= {"nvidia0", "nvidiactl", "nvidia-uvm"}
+    assert (root / "usr/bin/nvidia-container-runtime").exists()
+
+
 def test_the_machines_settings_cannot_be_changed_from_inside(inside: Any) -> None:
     assert inside("bash", "-c", "echo 1 > /proc/sys/kernel/sysrq").returncode != 0
     before = Path("/proc/sys/vm/overcommit_memory").read_text()

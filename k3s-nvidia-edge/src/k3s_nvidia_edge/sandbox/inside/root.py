@@ -186,3 +186,9 @@ def _names() -> None:
     ):
         (etc / name).unlink(missing_ok=True)  # may be a link into /run
         (etc / name).write_text(text, encoding="utf-8")
+    for name, target in (("run", "../run"), ("lock", "../run/lock")):
+        link = Path("/var") / name
+        # relative, so that it leads into the node for a reader that looks through /proc/<pid>/root
+        if link.is_symlink():
+            link.unlink()
+            link.symlink_to(target)
