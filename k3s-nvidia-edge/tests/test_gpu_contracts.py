@@ -411,6 +411,18 @@ def unsatisfied_claim_without_provisioner(w: World) -> None:
     w.remove_pod("local-path-provisioner")
 
 
+def operator_wants_a_kind(w: World) -> None:
+    w.unready("gpu-operator-7", "CrashLoopBackOff")
+    w.log(
+        "gpu-operator-7",
+        'level=error no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"\n',
+    )
+
+
+def lost_claim(w: World) -> None:
+    w.items("/api/v1/persistentvolumeclaims")[0]["status"] = {"phase": "Lost"}
+
+
 FLANNEL = (
     'failed to setup network for sandbox "6b": plugin type="flannel" failed (add): open'
     " /run/flannel/subnet.env: no such file"
@@ -426,9 +438,46 @@ HOOK = (
 )
 PROGRAM = 'exec: "/usr/local/nvidia/toolkit/nvidia-container-runtime": stat: no such file or directory'
 MISMATCH = "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown"
+PARTS = "ClusterPolicy is not ready, states not ready: [{}]"
 UNHEALTHY = "health.go:159] XidCriticalError: Xid=43 on Device=GPU-3f; marking device as unhealthy.\n"
 
 BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
+    (
+        "k3s restarts over and over",
+        LIGHT,
+        k3s_is("activating", "auto-restart"),
+        "gpu.service",
+        "ServiceRestarts",
+    ),
+    (
+        "a part of the GPU is not ready",
+        OPERATOR,
+        policy("notReady", PARTS.format("state-operator-validation")),
+        "gpu.operator-parts",
+        "OperatorPartsNotReady",
+    ),
+    (
+        "the operator crashes for want of a kind",
+        OPERATOR,
+        operator_wants_a_kind,
+        "gpu.operator",
+        "OperatorNeedsMonitoringCrds",
+    ),
+    (
+        "the plugin gets another driver's library",
+        OPERATOR,
+        plugin("CrashLoopBackOff", base=OPERATOR, log="nvml init failed: ERROR_LIB_RM_VERSION_MISMATCH\n"),
+        "gpu.cdi",
+        "ContainerDriverMismatch",
+    ),
+    (
+        "a library of the loaded driver is missing",
+        LIGHT,
+        start_error(STALE.replace("565.57.01", "570.195.03")),
+        "gpu.sandboxes",
+        "SandboxesFail",
+    ),
+    ("a claim lost its volume", CPU, lost_claim, "gpu.storage", "ClaimLost"),
     ("k3s has not been restarted for a year", LIGHT, old_certificates, "gpu.api", "CertificatesExpired"),
     (
         "the API answers 503, /readyz not asked",
@@ -491,13 +540,6 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
     ),
     ("k3s failed", CPU, k3s_is("failed", "failed"), "gpu.service", "ServiceFailed"),
     ("k3s stopped", LIGHT, k3s_is("inactive"), "gpu.service", "ServiceStopped"),
-    (
-        "k3s restarts over and over",
-        LIGHT,
-        k3s_is("activating", "auto-restart"),
-        "gpu.service",
-        "ServiceStarting",
-    ),
     ("the agent failed", LIGHT, agent_only, "gpu.service", "ServiceFailed"),
     ("expired, by the error's own words", LIGHT, expired_in_words, "gpu.api", "CertificatesExpired"),
     (
@@ -833,13 +875,6 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "gpu.operator",
         "OperatorNeedsMonitoringCrds",
     ),
-    (
-        "a part is not ready",
-        OPERATOR,
-        policy("notReady", "ClusterPolicy is not ready, states not ready: [state-mig-manager]"),
-        "gpu.operator",
-        "OperatorPartsNotReady",
-    ),
     ("two policies", OPERATOR, policy("ignored"), "gpu.operator", "PolicyIgnored"),
     (
         "the provisioner crashes",
@@ -859,6 +894,8 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
 )
 
 SOUND: tuple[tuple[str, str, Change], ...] = (
+    ("no part named, and the GPU is offered", OPERATOR, policy("notReady", "reconciling")),
+    ("a part that no GPU needs", OPERATOR, policy("notReady", PARTS.format("state-node-status-exporter"))),
     (
         "no Ollama at all",
         LIGHT,
@@ -938,6 +975,7 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
 )
 
 UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
+    ("k3s is starting", LIGHT, k3s_is("activating", "start"), "gpu.service", "ServiceStarting"),
     ("an error of an unknown kind", LIGHT, lambda w: w.every_api(error="weird"), "gpu.api", "Malformed"),
     (
         "units of nothing",

@@ -368,6 +368,13 @@ def old_events(w: World) -> None:
     w.items("/api/v1/events")[-1]["lastTimestamp"] = "2026-06-15T09:00:00Z"
 
 
+def mismatch_without_programs(w: World) -> None:
+    w.smi(rc=None, error="not-found")
+    w.unready(
+        "nvidia-device-plugin-daemonset", "CrashLoopBackOff", last="driver/library version mismatch (nvml)"
+    )
+
+
 def hangs_after(number: int) -> Change:
     def change(w: World) -> None:
         w.smi(rc=None, error="timeout")
@@ -448,6 +455,21 @@ def no_power_limits(w: World) -> None:
 
 
 BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
+    (
+        "compute prohibited",
+        LIGHT,
+        smi_edit(("<compute_mode>Default", "<compute_mode>Prohibited")),
+        "host.device-nodes",
+        "ComputeProhibited",
+    ),
+    ("slowed down by itself", LIGHT, slow("hw_slowdown"), "host.not-throttled", "ThermalSlowdown"),
+    (
+        "no nvidia-smi, and a mismatch told by a container",
+        "rtx-4090-k3s",
+        mismatch_without_programs,
+        "host.driver-answers",
+        "DriverMismatch",
+    ),
     (
         "a module of no version",
         LIGHT,
@@ -874,6 +896,13 @@ UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
 )
 
 ADVISORY: tuple[tuple[str, str, Change, str, str | None], ...] = (
+    (
+        "an upgrade waits for its reboot",
+        LIGHT,
+        lambda w: w.command(MODINFO, "580.126.20\n"),
+        "host.driver-current",
+        "UpgradePending",
+    ),
     (
         "power limit by an older driver's names",
         LIGHT,

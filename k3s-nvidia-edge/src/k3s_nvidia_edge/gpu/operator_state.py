@@ -7,13 +7,17 @@ from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects.meta import Meta
 
-__all__ = ["ClusterPolicy", "cluster_policies"]
+__all__ = ["ClusterPolicy", "cluster_policies", "needs_monitoring_kind"]
 
 _PATH = "/apis/nvidia.com/v1/clusterpolicies"
 _NOT_FOUND = 404
-_MONITORING_CRD = re.compile(r"servicemonitor|prometheusrule|monitoring\.coreos\.com", re.IGNORECASE)
+_MISSING_KIND = re.compile(
+    r"(?:no matches for kind|could not find the requested resource|crd|not (?:found|installed))[^\n]*"
+    r"(?:servicemonitor|prometheusrule|monitoring\.coreos\.com)"
+    r"|(?:servicemonitor|prometheusrule)[^\n]*(?:no matches|not (?:found|installed|registered)|crd)",
+    re.IGNORECASE,
+)
 _STATES = re.compile(r"(?:states|operands) (?:not ready: \[([^\]]*)\]|([\w, -]+) not ready)")
-_TELEMETRY_PARTS = ("dcgm", "exporter", "node-status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,10 @@ class ClusterPolicy(Meta):
         found = _STATES.search(self.said)
         return tuple(part for part in re.split(r"[,\s]+", (found[1] or found[2]) if found else "") if part)
 
-    @property
-    def only_telemetry_unready(self) -> bool:
-        """Whether nothing but exporters is not ready: a matter of telemetry."""
-        parts = self.unready_parts
-        return bool(parts) and all(any(word in part for word in _TELEMETRY_PARTS) for part in parts)
 
-    @property
-    def wants_monitoring_crd(self) -> bool:
-        """Whether it stops at a kind of the Prometheus operator that is not installed."""
-        return _MONITORING_CRD.search(self.said) is not None
+def needs_monitoring_kind(said: str) -> bool:
+    """Whether words complain of a kind of the Prometheus operator that is not installed."""
+    return _MISSING_KIND.search(said) is not None
 
 
 def cluster_policies(recording: Recording) -> tuple[ClusterPolicy, ...]:

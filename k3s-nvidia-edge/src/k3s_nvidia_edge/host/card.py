@@ -29,7 +29,7 @@ class Card:
         mig: Whether MIG is on.
         mig_pending: Whether MIG will be on after a reset.
         mig_devices: MIG devices that exist.
-        hardware_slowdown: The card slows itself down for heat.
+        hardware_slowdown: The card slows itself down, for heat or for another reason of its own.
         software_slowdown: The driver slows the card down for heat.
         power_brake: The power supply told the card to slow down.
         power_cap: The power limit bites.
@@ -44,6 +44,7 @@ class Card:
         virtual: It is a vGPU of a hypervisor.
         licence: Licence status of a vGPU.
         fabric: State of the NVLink fabric; empty where there is none.
+        compute_mode: Whether programs may compute on it: `Default`, `Exclusive_Process`, `Prohibited`.
         processes: Names of the programs that have memory on it.
     """
 
@@ -74,6 +75,7 @@ class Card:
     virtual: bool
     licence: str
     fabric: str
+    compute_mode: str
     processes: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -110,7 +112,7 @@ def card(element: Any) -> Card:
         mig=_text(element, "mig_mode/current_mig") == "Enabled",
         mig_pending=_text(element, "mig_mode/pending_mig") == "Enabled",
         mig_devices=len(element.findall("mig_devices/mig_device")),
-        hardware_slowdown=_reason(element, "hw_thermal_slowdown"),
+        hardware_slowdown=_reason(element, "hw_thermal_slowdown") or _reason(element, "hw_slowdown"),
         software_slowdown=_reason(element, "sw_thermal_slowdown"),
         power_brake=_reason(element, "hw_power_brake_slowdown"),
         power_cap=_reason(element, "sw_power_cap"),
@@ -126,6 +128,7 @@ def card(element: Any) -> Card:
         licence=_text(element, "vgpu_software_licensed_product/license_status")
         or _text(element, "grid_licensed_product/license_status"),
         fabric=_fabric(element),
+        compute_mode=_text(element, "compute_mode"),
         processes=tuple(
             name
             for process in element.findall("processes/process_info")

@@ -92,13 +92,13 @@ def slowdown_fault(card: Card) -> Fault | None:
     clock = f"{card.clock_mhz:.0f} of {card.clock_max_mhz:.0f} MHz at {card.utilisation_percent:.0f} % load"
     heat = f", {card.temperature_c:.0f} C" if card.temperature_c is not None else ""
     about = {"address": card.bus_id}
-    if card.hardware_slowdown or card.software_slowdown:
-        return Fault(
-            "ThermalSlowdown", f"{card} is throttled: thermal slowdown is active, clock {clock}{heat}", about
-        )
     if card.power_brake:
         return Fault(
             "PowerBrake", f"{card} is throttled: the power supply's brake is active, clock {clock}", about
+        )
+    if card.hardware_slowdown or card.software_slowdown:
+        return Fault(
+            "ThermalSlowdown", f"{card} is throttled: thermal slowdown is active, clock {clock}{heat}", about
         )
     return None
 

@@ -51,7 +51,7 @@ class HostState:
 
     @property
     def cards(self) -> tuple[Card, ...]:
-        """The cards that nvidia-smi lists; none on a host that works and lacks the program (Jetson, container).
+        """The cards that nvidia-smi lists; none on a host that works without it (Jetson, container).
 
         Raises:
             UnseenError: nvidia-smi was not seen, or has failed to list a card.

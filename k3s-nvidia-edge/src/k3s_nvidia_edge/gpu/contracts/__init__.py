@@ -12,6 +12,7 @@ CONTRACTS: tuple[Contract, ...] = (
     cluster.node_ready,
     cluster.cni,
     cluster.cluster_dns,
+    device.operator,
     runtime.driver_owner,
     runtime.toolkit,
     runtime.runtime_handler,
@@ -21,6 +22,6 @@ CONTRACTS: tuple[Contract, ...] = (
     device.device_plugin,
     device.allocatable,
     runtime.sandboxes,
-    device.operator,
+    device.operator_parts,
     cluster.storage,
 )

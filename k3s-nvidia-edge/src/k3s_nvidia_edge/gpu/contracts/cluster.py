@@ -18,7 +18,7 @@ __all__ = ["api", "cluster_dns", "cni", "node_ready", "service", "storage"]
 @contract(
     "gpu.service",
     "the k3s service runs on the node",
-    reasons=("ServiceFailed", "ServiceStopped", "ServiceStarting", "NoServiceUnit"),
+    reasons=("ServiceFailed", "ServiceStopped", "ServiceRestarts", "ServiceStarting", "NoServiceUnit"),
     after=("host.memory-available",),
 )
 def service(spec: GpuSpec, observed: GpuState) -> Result:
@@ -40,8 +40,12 @@ def service(spec: GpuSpec, observed: GpuState) -> Result:
             f"{unit.name}.service has failed ({unit.sub}): k3s is not running",
             unit=unit.name,
         )
+    if unit.sub == "auto-restart":
+        said = f"{unit.name}.service ends and is started over and over ({unit.active}, {unit.sub})"
+        return failed("ServiceRestarts", said, unit=unit.name)
     if unit.active in ("activating", "reloading"):
-        return failed("ServiceStarting", f"{unit.name}.service is {unit.active} ({unit.sub})", unit=unit.name)
+        said = f"{unit.name}.service is {unit.active} ({unit.sub}): it may answer in a moment"
+        return unknown("ServiceStarting", said, unit=unit.name)
     return failed(
         "ServiceStopped",
         f"{unit.name}.service is {unit.active} ({unit.sub}): k3s is not running",
@@ -151,7 +155,7 @@ def cluster_dns(spec: GpuSpec, observed: GpuState) -> Result:
 @contract(
     "gpu.storage",
     "claims for storage are met",
-    reasons=("ProvisionerNotReady", "ProvisioningFailed", "NoProvisioner"),
+    reasons=("ProvisionerNotReady", "ProvisioningFailed", "NoProvisioner", "ClaimLost"),
     after=("gpu.node-ready", "gpu.cni"),
 )
 def storage(spec: GpuSpec, observed: GpuState) -> Result:
@@ -160,6 +164,10 @@ def storage(spec: GpuSpec, observed: GpuState) -> Result:
     if fault := provisioner_fault(provisioners):
         return fault.result
     claims = observed.claims
+    if lost := [claim for claim in claims if claim.phase == "Lost"]:
+        first = lost[0]
+        said = f"claim {first.path} has lost its volume {first.volume}"
+        return failed("ClaimLost", said, namespace=first.namespace, claim=first.name)
     waiting = tuple(claim for claim in claims if claim.phase == "Pending")
     if waiting and (fault := waiting_claim_fault(waiting, observed.events, provisioner=bool(provisioners))):
         return fault.result

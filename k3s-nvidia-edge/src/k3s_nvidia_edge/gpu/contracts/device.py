@@ -5,11 +5,11 @@ from edge_llm_tests import Result, contract, failed, passed
 from k3s_nvidia_edge.gpu.cast import Role
 from k3s_nvidia_edge.gpu.observe import GpuState
 from k3s_nvidia_edge.gpu.offer_fault import offer_fault
-from k3s_nvidia_edge.gpu.operator_fault import operator_fault
+from k3s_nvidia_edge.gpu.operator_fault import operator_fault, parts_fault
 from k3s_nvidia_edge.gpu.plugin_fault import placement_fault, pod_fault
 from k3s_nvidia_edge.gpu.spec import GpuSpec
 
-__all__ = ["allocatable", "device_plugin", "operator"]
+__all__ = ["allocatable", "device_plugin", "operator", "operator_parts"]
 
 
 def _has_gpu(spec: GpuSpec) -> bool:
@@ -36,6 +36,7 @@ def _has_gpu(spec: GpuSpec) -> bool:
         "host.device-nodes",
         "gpu.node-ready",
         "gpu.cni",
+        "gpu.operator",
         "gpu.toolkit",
         "gpu.runtime-handler",
         "gpu.cgroup-driver",
@@ -105,9 +106,26 @@ def allocatable(spec: GpuSpec, observed: GpuState) -> Result:
 
 @contract(
     "gpu.operator",
-    "the GPU operator has all its parts ready, where there is one",
-    reasons=("OperatorCrashes", "OperatorNeedsMonitoringCrds", "OperatorPartsNotReady", "PolicyIgnored"),
+    "the GPU operator works, where there is one",
+    reasons=("OperatorCrashes", "OperatorNeedsMonitoringCrds", "PolicyIgnored"),
+    after=("gpu.node-ready", "gpu.cni"),
+    applies=_has_gpu,
+)
+def operator(spec: GpuSpec, observed: GpuState) -> Result:
+    """A missing kind of the Prometheus operator, telemetry's, has stopped it in the field."""
+    if fault := operator_fault(observed):
+        return fault.result
+    policies = observed.policies
+    named = f"{policies[0].name} is {policies[0].state}" if policies else "no GPU operator is installed"
+    return passed(named)
+
+
+@contract(
+    "gpu.operator-parts",
+    "the parts by which a GPU operator makes the card usable are ready",
+    reasons=("OperatorPartsNotReady",),
     after=(
+        "gpu.operator",
         "gpu.driver-owner",
         "gpu.toolkit",
         "gpu.runtime-handler",
@@ -119,14 +137,8 @@ def allocatable(spec: GpuSpec, observed: GpuState) -> Result:
     ),
     applies=_has_gpu,
 )
-def operator(spec: GpuSpec, observed: GpuState) -> Result:
-    """Exporters that are not ready are telemetry's matter, though the operator counts them too."""
-    fault = operator_fault(observed)
-    if fault is not None:
+def operator_parts(spec: GpuSpec, observed: GpuState) -> Result:
+    """Its validators see what no other contract here looks at."""
+    if fault := parts_fault(observed):
         return fault.result
-    policies = observed.policies
-    return passed(
-        f"ClusterPolicy {policies[0].name} is {policies[0].state}"
-        if policies
-        else "no GPU operator is installed"
-    )
+    return passed(f"{len(observed.policies)} ClusterPolicies, none with a part that the GPU needs and lacks")

@@ -3,6 +3,7 @@
 from edge_llm_tests import Result, contract, failed, passed
 
 from k3s_nvidia_edge.gpu.cast import Role
+from k3s_nvidia_edge.gpu.cdi_fault import cdi_fault
 from k3s_nvidia_edge.gpu.handler_fault import cgroup_fault, handler_fault
 from k3s_nvidia_edge.gpu.lost_devices import lost_devices
 from k3s_nvidia_edge.gpu.observe import GpuState
@@ -12,6 +13,9 @@ from k3s_nvidia_edge.gpu.toolkit_fault import toolkit_fault
 from k3s_nvidia_edge.gpu.trouble import TroubleKind
 
 __all__ = ["cdi", "cgroup_driver", "driver_owner", "runtime_class", "runtime_handler", "sandboxes", "toolkit"]
+
+
+_ANY_CLASS = (TroubleKind.GPU_HOOK, TroubleKind.STALE_LIBRARY)  # with CDI, pods of the default class too
 
 
 def _has_gpu(spec: GpuSpec) -> bool:
@@ -51,7 +55,7 @@ def driver_owner(spec: GpuSpec, observed: GpuState) -> Result:
     "gpu.toolkit",
     "the container toolkit is installed into k3s's containerd, where a container does that",
     reasons=("ToolkitSocketMissing", "ToolkitTooOld", "ToolkitWaits", "ToolkitImageMissing", "ToolkitFails"),
-    after=("host.driver-answers", "gpu.node-ready", "gpu.cni", "gpu.driver-owner"),
+    after=("host.driver-answers", "gpu.node-ready", "gpu.cni", "gpu.operator", "gpu.driver-owner"),
     applies=_has_gpu,
 )
 def toolkit(spec: GpuSpec, observed: GpuState) -> Result:
@@ -121,34 +125,8 @@ def runtime_class(spec: GpuSpec, observed: GpuState) -> Result:
 )
 def cdi(spec: GpuSpec, observed: GpuState) -> Result:
     """A CDI specification made before a driver upgrade names files that are gone."""
-    for each in observed.troubles(TroubleKind.STALE_LIBRARY):
-        return failed(
-            "StaleCdi",
-            f"pod {each.pod.path} does not start: a library of driver {each.version} is asked for,"
-            " the loaded driver"
-            " is"
-            f" {observed.driver_version or 'another'}: a stale CDI specification names it:"
-            f" {each.said[-220:]}",
-            version=each.version,
-            pod=each.pod.name,
-            namespace=each.pod.namespace,
-        )
-    for each in observed.troubles(TroubleKind.CDI_DEVICE):
-        return failed(
-            "CdiDeviceUnknown",
-            f"pod {each.pod.path} does not start, no CDI specification has its device: {each.said[-220:]}",
-            pod=each.pod.name,
-            namespace=each.pod.namespace,
-        )
-    mismatched = [each for each in observed.troubles(TroubleKind.DRIVER) if "mismatch" in each.said.lower()]
-    if mismatched and observed.host_driver_works:
-        return failed(
-            "ContainerDriverMismatch",
-            f"pod {mismatched[0].pod.path} gets libraries of another driver than the host's"
-            f" {observed.driver_version}, which works: {mismatched[0].said[-200:]}",
-            pod=mismatched[0].pod.name,
-            namespace=mismatched[0].pod.namespace,
-        )
+    if fault := cdi_fault(observed):
+        return fault.result
     return passed("no container fails on what is mounted into it")
 
 
@@ -172,8 +150,8 @@ def sandboxes(spec: GpuSpec, observed: GpuState) -> Result:
     """The effect is asked for, not the object."""
     stuck = [
         each
-        for each in observed.troubles(TroubleKind.GPU_HOOK, TroubleKind.OTHER_SANDBOX, TroubleKind.DRIVER)
-        if each.pod.spec.runtime_class == spec.runtime_class or each.kind is TroubleKind.GPU_HOOK
+        for each in observed.troubles(*_ANY_CLASS, TroubleKind.OTHER_SANDBOX, TroubleKind.DRIVER)
+        if each.pod.spec.runtime_class == spec.runtime_class or each.kind in _ANY_CLASS
     ]
     if stuck:
         first = stuck[0]

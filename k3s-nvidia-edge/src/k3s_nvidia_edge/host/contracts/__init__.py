@@ -19,6 +19,7 @@ CONTRACTS: tuple[Contract, ...] = (
     card.vgpu_licence,
     driver.driver_fit,
     card.not_throttled,
+    driver.driver_current,
     machine.memory_headroom,
     machine.disk_space,
     machine.inotify_instances,

@@ -58,12 +58,16 @@ def card_healthy(spec: HostSpec, observed: HostState) -> Result:
 @contract(
     "host.device-nodes",
     "the device nodes that CUDA opens are there, nvidia-uvm among them",
-    reasons=("UvmMissing", "DeviceNodeMissing", "LostInSuspend"),
+    reasons=("UvmMissing", "DeviceNodeMissing", "LostInSuspend", "ComputeProhibited"),
     after=("host.driver-answers",),
     applies=_has_gpu,
 )
 def device_nodes(spec: HostSpec, observed: HostState) -> Result:
     """nvidia-smi needs no nvidia-uvm, CUDA does."""
+    prohibited = [card for card in observed.cards if card.compute_mode == "Prohibited"]
+    if prohibited:
+        card = prohibited[0]
+        return failed("ComputeProhibited", f"{card}: compute mode is Prohibited", address=card.bus_id)
     if observed.platform is not Platform.PCI:
         return passed("this kind of machine reaches its GPU by other device nodes than /dev/nvidia*")
     log = observed.log

@@ -10,7 +10,14 @@ from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.platform import Platform
 from k3s_nvidia_edge.host.spec import HostSpec
 
-__all__ = ["card_on_bus", "cards_complete", "driver_answers", "driver_fit", "driver_loaded"]
+__all__ = [
+    "card_on_bus",
+    "cards_complete",
+    "driver_answers",
+    "driver_current",
+    "driver_fit",
+    "driver_loaded",
+]
 
 _NO_LOG = KernelLog(())
 _ENGINE_WITH_BOUND = (0, 30)  # the first Ollama whose CUDA backend needs a driver of branch 550
@@ -140,6 +147,8 @@ def driver_answers(spec: HostSpec, observed: HostState) -> Result:
             return passed(
                 "the driver lives in a container, which is ready; its nvidia-smi is not on the host"
             )
+        if fault := surfaced_fault(observed):
+            return fault.result
         if observed.offers_gpu:
             return unknown(
                 "NvidiaSmiMissing", "the module is loaded and nvidia-smi is not on the path of this host"
@@ -178,6 +187,22 @@ def cards_complete(spec: HostSpec, observed: HostState) -> Result:
             address=missing[0].address,
         )
     return passed(f"{len(listed)} cards listed, {len(cards)} on the bus")
+
+
+@contract(
+    "host.driver-current",
+    "the loaded driver is the installed one",
+    reasons=("UpgradePending",),
+    after=("host.driver-answers",),
+    required=False,
+    applies=_has_gpu,
+)
+def driver_current(spec: HostSpec, observed: HostState) -> Result:
+    """An upgrade that waits for its reboot: with the next restart of a container it may be a mismatch."""
+    loaded, built = observed.module.loaded_version.value, observed.module.built_version.value
+    if loaded and built and loaded != built:
+        return failed("UpgradePending", f"driver {loaded} is loaded, {built} is installed: a reboot is due")
+    return passed(f"driver {loaded or 'of this machine'}, and no other is installed")
 
 
 @contract(
