@@ -1,0 +1,258 @@
+"""Compute buffers: what the engine reserves for the widest moment of its graph, per token computed at once.
+
+Found in the allocations of llama.cpp b11434 (`tests/golden_kv.json`) and b10488 (the engine of Ollama 0.33).
+Exact for dense models; an expert layer's peak depends on how the allocator packs it and is approximate.
+"""
+
+from enum import Enum, StrEnum, auto
+
+from gguf_observability.kv_cache import Exactness, KvCache, Serving, is_latent
+from gguf_observability.model import Model
+from gguf_observability.recurrence import recurs
+
+__all__ = ["Compute", "Engine", "compute_buffers", "tokens_at_once"]
+
+_ALIGNMENT = 32  # of a tensor in a host buffer, in bytes
+_F32, _F16, _I64 = 4, 2, 8
+_SPLIT_BYTES = 64  # seen whenever the tokens are no multiple of 8: two more paddings
+_PARALLEL_RESIDUAL = frozenset(("command-r", "cohere2"))
+_SCALED_INPUT = frozenset(("gemma3", "gemma4"))
+"""These have one more number for each token among their inputs."""
+_POST_NORMS = frozenset(("gemma2", "gemma3", "gemma4"))
+_DENSE_WINS_SHARE = 0.9
+_LANE = 8
+_ROTATION = 64
+_WIDE_FFN = 2  # the form holds where the feed-forward is at least so many times the embedding
+_VERIFIED = frozenset(("llama", "qwen2", "gemma2", "gemma3", "gemma4", "lfm2"))
+"""Architectures whose allocations the dense form was compared with, to the byte."""
+
+
+class Engine(StrEnum):
+    """A line of the engine: its graph, so its compute buffers, differ."""
+
+    B11434 = "b11434"
+    B10488 = "b10488"
+
+
+class _Place(Enum):
+    """What part of the graph a buffer is for."""
+
+    ALONE = auto()
+    """All of it, on one device."""
+    WHOLE_CARD = auto()
+    """Everything but the look-up of tokens, on a card."""
+    PART_CARD = auto()
+    """Some blocks, on a card."""
+    LOOK_UP = auto()
+    """The look-up of tokens, in the host's memory."""
+
+
+class Compute:
+    """Compute buffers of one placement.
+
+    Attributes:
+        host: Bytes in the host's memory.
+        devices: Bytes on each card.
+        exactness: How far they can be trusted.
+        why: What is not exact, empty where all is.
+    """
+
+    __slots__ = ("devices", "exactness", "host", "why")
+
+    def __init__(self, host: int, devices: tuple[int, ...], exactness: Exactness, why: str) -> None:
+        self.host = host
+        self.devices = devices
+        self.exactness = exactness
+        self.why = why
+
+
+def tokens_at_once(serving: Serving) -> int:
+    """Tokens of one computation: the batch, no more than the context, a multiple of the streams."""
+    count = min(serving.ubatch, serving.cells * serving.streams)
+    return -(-count // serving.streams) * serving.streams
+
+
+def compute_buffers(
+    model: Model,
+    serving: Serving,
+    cache: KvCache,
+    *,
+    vocabulary: int = 0,
+    blocks: tuple[int, ...] = (),
+    engine: Engine = Engine.B11434,
+) -> Compute:
+    """The compute buffers where each of `blocks` cards has so many blocks; empty: all in the host's memory.
+
+    A card that has no block and is the last has the output layer alone.
+    """
+    exactness, why = _trust(model, serving, engine)
+
+    def peak(place: _Place) -> int:
+        return _peak(model, serving, cache, engine, place)
+
+    if not blocks:
+        return Compute(peak(_Place.ALONE), (), exactness, why)
+    whole = sum(blocks) == model.layers
+    on_card = peak(_Place.WHOLE_CARD if whole else _Place.PART_CARD)
+    devices = [on_card if count else 0 for count in blocks]
+    if not blocks[-1]:
+        devices[-1] = _output_only(serving, model, vocabulary)
+    host = peak(_Place.LOOK_UP if whole else _Place.ALONE)
+    if len(blocks) > 1:
+        exactness, why = _weaker(exactness), why or "several cards: copies for pipelining are not counted"
+    elif not whole:
+        exactness, why = _weaker(exactness), why or "the host's share of a partial offload is an upper bound"
+    elif engine is Engine.B10488:
+        exactness, why = _weaker(exactness), why or "offload was compared on b11434 alone"
+    return Compute(host, tuple(devices), exactness, why)
+
+
+def _weaker(exactness: Exactness) -> Exactness:
+    return Exactness.APPROXIMATE if exactness is Exactness.EXACT else exactness
+
+
+def _trust(model: Model, serving: Serving, engine: Engine) -> tuple[Exactness, str]:
+    if model.integer("expert_count", 0) and not _dense_peak_wins(model):
+        return Exactness.APPROXIMATE, "mixture of experts: up to a quarter off"
+    if is_latent(model):
+        return Exactness.APPROXIMATE, "latent attention: compared on one model alone"
+    if model.architecture not in _VERIFIED and not model.integer("expert_count", 0):
+        return Exactness.APPROXIMATE, f"the dense form was not compared with {model.architecture}"
+    if _feed_forward(model) < _WIDE_FFN * model.embedding:
+        return Exactness.APPROXIMATE, "a narrow feed-forward: the peak lies elsewhere"
+    if not serving.flash_attention and model.architecture not in _VERIFIED:
+        return Exactness.APPROXIMATE, "without flash attention: compared on few architectures"
+    if engine is Engine.B10488 and any(recurs(model)):
+        return Exactness.APPROXIMATE, "recurrent layers were compared on b11434 alone"
+    return Exactness.EXACT, ""
+
+
+def _feed_forward(model: Model) -> int:
+    return model.integer("feed_forward_length", 0)
+
+
+def _values_width(model: Model) -> int:
+    """Elements that attention hands on for a token."""
+    return max(model.heads, default=0) * model.head_width("value_length")
+
+
+def _dense_peak_wins(model: Model) -> bool:
+    """Whether leading dense blocks, not the expert ones, are the widest."""
+    if not model.integer("leading_dense_block_count", 0):
+        return False
+    used, width = model.integer("expert_used_count", 0), model.integer("expert_feed_forward_length", 0)
+    return 3 * _feed_forward(model) >= used * (2 * width + model.embedding) * _DENSE_WINS_SHARE
+
+
+def _elements(model: Model, engine: Engine, place: _Place) -> int:
+    """Elements a token at the widest moment."""
+    embedding, feed = model.embedding, 3 * _feed_forward(model)
+    other = _other_peak(model)
+    if place is _Place.LOOK_UP:
+        return 4 * embedding
+    if place is not _Place.ALONE:
+        left = 4 if place is _Place.WHOLE_CARD else 2
+        return other - (5 - left) * embedding if other else feed + left * embedding
+    if other:
+        return other
+    if engine is Engine.B10488:
+        return feed + 3 * embedding + _values_width(model)
+    return feed + (6 if model.architecture in _PARALLEL_RESIDUAL else 5) * embedding
+
+
+def _other_peak(model: Model) -> int:
+    """Elements a token of a peak that is not a dense feed-forward; 0 where that one is the peak."""
+    embedding = model.embedding
+    if is_latent(model):
+        heads = max(model.heads)
+        key, per_head = model.integer("attention.key_length"), model.integer("attention.key_length_mla")
+        return 5 * embedding + heads * (2 * key + per_head)
+    if model.integer("expert_count", 0) and not _dense_peak_wins(model):
+        used, width = model.integer("expert_used_count", 0), model.integer("expert_feed_forward_length", 0)
+        return 5 * embedding + used * (3 * width + embedding)
+    if not _feed_forward(model):
+        inner, state = model.integer("ssm.inner_size", 0), model.integer("ssm.state_size", 0)
+        return embedding + 7 * inner + 4 * state if inner else 0
+    return 0
+
+
+def _indices(model: Model, cache: KvCache) -> int:
+    """Whole numbers of 64 bits a token that say where its keys and values go."""
+    if not any(layer.attention for layer in cache.layers):
+        return 0
+    caches = 2 if any(cache.window.slides) else 1
+    return (1 if is_latent(model) else 2) * caches
+
+
+def _peak(model: Model, serving: Serving, cache: KvCache, engine: Engine, place: _Place) -> int:
+    """Bytes of one buffer: the widest moment, the inputs and the mask."""
+    tokens = tokens_at_once(serving)
+    indices = _indices(model, cache)
+    cells = serving.cells if indices else 0
+    slides = indices and any(cache.window.slides)
+    if slides:
+        cells += serving.sliding_cells(cache.window.tokens)
+    size = _ALIGNMENT + (_ALIGNMENT if any(recurs(model)) else 0)
+    size += indices * _aligned(_I64 * tokens) + _inputs(model, tokens, engine, place)
+    size += _SPLIT_BYTES if tokens % _LANE else 0
+    elements = _elements(model, engine, place)
+    plain = _F32 * tokens * elements + _F16 * tokens * cells
+    if not serving.flash_attention and indices and place is not _Place.LOOK_UP:
+        scores = _attention_elements(model, serving) + cells - (4 if slides else 2)
+        plain = _F32 * tokens * max(elements + cells, scores)
+    return size + plain + _rotation(model, serving, cache)
+
+
+def _inputs(model: Model, tokens: int, engine: Engine, place: _Place) -> int:
+    """Bytes of token numbers, positions and scales; a card does not hold all of them."""
+    one = _aligned(_F32 * tokens)
+    scaled = one if model.architecture in _SCALED_INPUT else 0
+    if place is _Place.PART_CARD:
+        return one
+    if place is _Place.WHOLE_CARD:
+        return 3 * one + scaled
+    positions = 4 if engine is Engine.B11434 else 1
+    return one + _aligned(_F32 * positions * tokens) + scaled
+
+
+def _attention_elements(model: Model, serving: Serving) -> int:
+    """Elements a token when every head's scores stand in memory: there is no flash attention."""
+    heads = max(model.heads)
+    residual = 5 if model.architecture in _POST_NORMS else 4
+    queries = heads * model.head_width("key_length")
+    keys = max(model.kv_heads) * model.head_width("key_length")
+    return heads * serving.cells + residual * model.embedding + 2 * queries + 2 * keys
+
+
+def _output_only(serving: Serving, model: Model, vocabulary: int) -> int:
+    """Bytes on a card that has the output layer alone: the logits and what they are made of."""
+    return _F32 * serving.parallel * (vocabulary + model.embedding)
+
+
+def _rotation(model: Model, serving: Serving, cache: KvCache) -> int:
+    """Bytes of the matrices that turn keys and values before they are quantised."""
+    if is_latent(model):
+        return 0
+    key, value = model.head_width("key_length"), model.head_width("value_length")
+    quantised = [each.lower() not in ("f16", "f32", "bf16") for each in (serving.cache_k, serving.cache_v)]
+    kept = [layer.slides for layer in cache.layers if layer.attention]
+    size = 0
+    for slides in {*kept}:
+        width = model.integer("attention.key_length_swa", key) if slides else key
+        if quantised[0] and key % _ROTATION == 0:
+            size += _F32 * _rotated(width) ** 2
+        if quantised[1] and value % _ROTATION == 0:
+            size += _F32 * _ROTATION**2
+    return size
+
+
+def _rotated(width: int) -> int:
+    """The largest 64 times a power of two that divides the width of a head."""
+    side = _ROTATION
+    while width % (2 * side) == 0:
+        side *= 2
+    return side
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

@@ -1,0 +1,91 @@
+"""Where the weights go: the last layers on the cards, the look-up of tokens always with the host.
+
+Source: llama.cpp b11434, `llama-model.cpp` (`load_tensors`): of `block_count + 1` layers the last ones are
+offloaded, so one layer is the output alone; tied embeddings are there twice then.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+
+from gguf_observability.header import Header, Tensor
+from gguf_observability.model import Model
+
+__all__ = ["HOST", "Placement", "place"]
+
+_BLOCK = "blk."
+_INPUT = ("token_embd", "per_layer_token_embd", "position_embd", "token_types", "token_embd_norm")
+HOST = -1
+"""Number of the host among cards."""
+
+
+class Placement:
+    """Where each layer of a model is.
+
+    Attributes:
+        blocks: The card of each block, or -1 for the host.
+        output: The card of the output layer, or -1.
+        host_bytes: Weights in the host's memory.
+        device_bytes: Weights on each card.
+        tied: Whether the output layer is the token embedding.
+    """
+
+    __slots__ = ("blocks", "device_bytes", "host_bytes", "output", "tied")
+
+    def __init__(
+        self,
+        blocks: tuple[int, ...],
+        output: int,
+        host_bytes: int,
+        device_bytes: tuple[int, ...],
+        *,
+        tied: bool,
+    ) -> None:
+        self.blocks = blocks
+        self.output = output
+        self.host_bytes = host_bytes
+        self.device_bytes = device_bytes
+        self.tied = tied
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many blocks each card has."""
+        return tuple(self.blocks.count(card) for card in range(len(self.device_bytes)))
+
+
+def place(header: Header, model: Model, gpu_layers: int, shares: tuple[float, ...] = (1.0,)) -> Placement:
+    """The placement of `gpu_layers` layers over cards, in proportion to `shares` (their free memory)."""
+    total = model.layers + 1
+    on_cards = min(max(gpu_layers, 0), total)
+    first = total - on_cards
+    cards = [_card(layer - first, on_cards, shares) if layer >= first else HOST for layer in range(total)]
+    host, devices = 0, [0] * (len(shares) if on_cards else 0)
+    tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
+    for tensor in header.tensors:
+        for card in _cards(tensor, cards, tied=tied):
+            if card == HOST:
+                host += tensor.size
+            else:
+                devices[card] += tensor.size
+    return Placement(tuple(cards[:-1]), cards[-1], host, tuple(devices), tied=tied)
+
+
+def _card(index: int, count: int, shares: tuple[float, ...]) -> int:
+    """The card of the index-th offloaded layer."""
+    whole = sum(shares)
+    sums = [each / whole for each in accumulate(shares)]
+    return min(bisect_right(sums, index / count), len(shares) - 1)
+
+
+def _cards(tensor: Tensor, cards: list[int], *, tied: bool) -> tuple[int, ...]:
+    """Where a tensor is; a tied embedding may be in two places."""
+    name = tensor.name
+    if name.startswith(_BLOCK):
+        number = name[len(_BLOCK) :].partition(".")[0]
+        layer = int(number) if number.isdecimal() and int(number) < len(cards) - 1 else 0
+        return (cards[layer],)
+    if name.startswith(_INPUT):
+        twice = tied and name == "token_embd.weight" and cards[-1] != HOST
+        return (HOST, cards[-1]) if twice else (HOST,)
+    if name.startswith("rope_"):
+        return (cards[0],)  # a table that the blocks share: counted once
+    return (cards[-1],)

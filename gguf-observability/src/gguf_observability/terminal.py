@@ -1,0 +1,23 @@
+"""Text of a file made safe for a terminal, a label or a page: nothing that it says moves a cursor."""
+
+import unicodedata
+
+__all__ = ["printable"]
+
+_UNSAFE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+"""Control, format (bidirectional ones too), surrogates, private, unassigned, separators of lines."""
+
+
+def printable(text: str, limit: int = 200) -> str:
+    """`text` with everything that is not plainly visible escaped, cut at `limit` characters."""
+    cut = text[:limit]
+    if not (cut.isascii() and cut.isprintable()):
+        cut = "".join(_shown(each) for each in cut)
+    return cut if len(text) <= limit else f"{cut}... ({len(text)} characters)"
+
+
+def _shown(character: str) -> str:
+    if unicodedata.category(character) not in _UNSAFE:
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - widths of the escapes
