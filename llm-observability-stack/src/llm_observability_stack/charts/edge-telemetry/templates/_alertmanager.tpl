@@ -37,25 +37,32 @@ receivers:
   - name: critical
     {{- with include "edge-telemetry.receiver" $receivers.critical }}{{ . | nindent 4 }}{{ end }}
 inhibit_rules:
-  # A dead node hides what ran on it; it says nothing of other nodes.
+  # A dead node hides what ran on it; it says nothing of other nodes. Its own contract says the same as the alert.
   - source_matchers: ['alertname="NodeDown"']
-    target_matchers: ['alertname!="NodeDown"']
+    target_matchers: ['alertname!="NodeDown"', 'node!=""']
     equal: [node]
+  - source_matchers: ['alertname="NodeDown"']
+    target_matchers: ['alertname="ContractFailing"', 'contract="gpu.node-ready"']
   # A broken lower layer hides its consequences above. Layer 3 hides nothing and is hidden by a dead node only: whether
-  # metrics arrive does not depend on the card.
-  - source_matchers: ['layer="0"', 'severity="critical"']
+  # metrics arrive does not depend on the card. Wear hides nothing: a card that is to be replaced some day must not keep
+  # silent for weeks that Ollama is down.
+  - source_matchers: ['layer="0"', 'severity="critical"', 'alertname=~"ContractFailing|GpuXid"']
     target_matchers: ['layer=~"1|2|profile"']
     equal: [node]
-  - source_matchers: ['layer="1"', 'severity="critical"']
+  - source_matchers: ['layer="1"', 'severity="critical"', 'alertname="ContractFailing"']
     target_matchers: ['layer=~"2|profile"']
     equal: [node]
-  - source_matchers: ['layer="2"', 'severity="critical"']
+  - source_matchers: ['layer="2"', 'severity="critical"', 'alertname=~"ContractFailing|OllamaDown"']
     target_matchers: ['layer="profile"']
+    equal: [node]
+  # Two words for one thing: the more telling one is kept.
+  - source_matchers: ['alertname="OllamaDown"']
+    target_matchers: ['alertname="ContractFailing"', 'rung="serving"']
     equal: [node]
   # Critical says all that warning says of the same thing.
   - source_matchers: ['severity="critical"']
     target_matchers: ['severity=~"warning|info"']
-    equal: [alertname, node, model]
+    equal: [alertname, node, model, contract, gpu, pod, volume]
 {{- end -}}
 
 {{- define "edge-telemetry.receiver" -}}
