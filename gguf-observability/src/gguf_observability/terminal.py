@@ -1,11 +1,18 @@
 """Text of a file made safe for a terminal, a label or a page: nothing that it says moves a cursor."""
 
+import sys
 import unicodedata
+from typing import TextIO
 
-__all__ = ["printable"]
+__all__ = ["printable", "say"]
 
 _UNSAFE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Control, format (bidirectional ones too), surrogates, private, unassigned, separators of lines."""
+
+
+def say(text: str, to: TextIO | None = None) -> None:
+    """Write `text` and a line's end: to stdout, or where it is told."""
+    (sys.stdout if to is None else to).write(f"{text}\n")
 
 
 def printable(text: str, limit: int = 200) -> str:

@@ -1,0 +1,53 @@
+"""`gguf-observe`: where a model's memory goes, predicted from its file and observed where it is served."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "inspect": "what a file holds",
+    "estimate": "the memory that it takes when it is served",
+    "fit": "the largest context, most layers and best cache type that fit a card",
+    "compare": "two files side by side",
+    "profile": "a served model: predicted, claimed by Ollama, measured on the card",
+    "check": "the contracts of a served model, for CI",
+}
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="gguf-observe", description=__doc__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, purpose in _COMMANDS.items():
+        sub = commands.add_parser(name, help=purpose, description=purpose)
+        if name in given:  # the others are imported by nobody: they would double the start
+            import_module(f"gguf_observability.commands.{name}").add(sub)
+    options = parser.parse_args(given)
+    command = import_module(f"gguf_observability.commands.{options.command}")
+    try:
+        return int(command.run(options))
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except OSError as error:
+        return _refuse(f"{error.filename or ''}: {error.strerror or error}", _FAILED)
+    except ValueError as error:
+        return _refuse(str(error), _USAGE)
+
+
+def _refuse(message: str, code: int) -> int:
+    from gguf_observability.terminal import printable, say  # noqa: PLC0415 - only when something is wrong
+
+    say(f"gguf-observe: {printable(message, 1000)}", to=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

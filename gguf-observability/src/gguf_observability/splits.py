@@ -1,0 +1,72 @@
+"""A model in several files (`-00001-of-0000N.gguf`), and the sidecars that lie beside one."""
+
+import os
+import re
+
+from gguf_observability.errors import GgufError
+from gguf_observability.header import Header, Tensor
+from gguf_observability.reader import read_header
+
+__all__ = ["read_model", "sidecars"]
+
+_NAME = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.DOTALL)
+_COUNT_LIMIT = 1024
+_SIDECAR_PREFIXES = ("mmproj-", "mtp-")
+
+
+def read_model(path: str | os.PathLike[str]) -> Header:
+    """The header of a model; of one in several files the first one's, with the tensors of all.
+
+    Raises:
+        GgufError: A file breaks a rule of the format, or the files do not belong together.
+        OSError: One of them cannot be opened.
+    """
+    first = read_header(path)
+    count = _number(first, "split.count")
+    if count <= 1:
+        return first
+    name = os.fspath(path)
+    found = _NAME.fullmatch(name)
+    if found is None or int(found["count"]) != count:
+        raise GgufError("split file whose name does not say so", 0, f"{count} parts", name)
+    if count > _COUNT_LIMIT:
+        raise GgufError("more parts than a model has", 0, f"{count} parts", name)
+    if _number(first, "split.no") != 0 or int(found["number"]) != 1:
+        raise GgufError("not the first part of a split model", 0, f"give {found['stem']}-00001-of-...", name)
+    return _joined(first, found["stem"], count)
+
+
+def _joined(first: Header, stem: str, count: int) -> Header:
+    tensors: dict[str, Tensor] = {tensor.name: tensor for tensor in first.tensors}
+    for index in range(1, count):
+        part = read_header(f"{stem}-{index + 1:05d}-of-{count:05d}.gguf")
+        if _number(part, "split.no") != index or _number(part, "split.count") != count:
+            raise GgufError("part of another split", 0, f"wanted part {index + 1} of {count}", part.path)
+        for tensor in part.tensors:
+            if tensor.name in tensors:
+                raise GgufError("tensor in two parts", 0, repr(tensor.name), part.path)
+            tensors[tensor.name] = tensor
+        first.file_size += part.file_size
+    stated = _number(first, "split.tensors.count")
+    if stated and stated != len(tensors):
+        raise GgufError("split lacks tensors", 0, f"{stated} promised, {len(tensors)} there", first.path)
+    first.tensors = tuple(tensors.values())
+    return first
+
+
+def _number(header: Header, key: str) -> int:
+    value = header.metadata.get(key, 0)
+    if not isinstance(value, int):
+        raise GgufError("split key is not a number", 0, key, header.path)
+    return int(value)
+
+
+def sidecars(path: str) -> tuple[str, ...]:
+    """Projectors and drafters that lie in the same folder, by their names."""
+    folder = os.path.dirname(path) or "."  # noqa: PTH120 - pathlib costs the start of `inspect` some ms
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - same
+    except OSError:
+        return ()
+    own = os.path.basename(path)  # noqa: PTH119 - same
+    return tuple(each for each in names if each.startswith(_SIDECAR_PREFIXES) and each != own)
