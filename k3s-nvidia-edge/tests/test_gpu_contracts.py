@@ -234,8 +234,20 @@ def cgroupfs(w: World) -> None:
     )
 
 
-def start_error(message: str, start: str = "ollama") -> Change:
-    return lambda w: w.unready(start, "CrashLoopBackOff", last=message)
+def start_error(message: str, start: str = "ollama", waiting: str = "CrashLoopBackOff") -> Change:
+    return lambda w: w.unready(start, waiting, last=message)
+
+
+def k3s_just_restarted(w: World) -> None:
+    w.edit(SYSTEMCTL, ("Mon 2026-06-01 09:01:55 UTC", "Mon 2026-06-15 11:59:00 UTC"))
+
+
+def zone_ahead(w: World) -> None:
+    w.edit(SYSTEMCTL, ("Mon 2026-06-01 09:01:55 UTC", "Mon 2026-06-15 13:01:55 CEST"))
+
+
+def machine_just_started(w: World) -> None:
+    w.file("/proc/uptime", "61.00 300.00\n")
 
 
 def plugin(waiting: str, *, log: str = "", base: str = LIGHT, **kwargs: Any) -> Change:
@@ -442,6 +454,13 @@ PARTS = "ClusterPolicy is not ready, states not ready: [{}]"
 UNHEALTHY = "health.go:159] XidCriticalError: Xid=43 on Device=GPU-3f; marking device as unhealthy.\n"
 
 BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
+    (
+        "refused, on a host of another time zone",
+        LIGHT,
+        both(no_sandbox(NO_RUNTIME), zone_ahead),
+        "gpu.runtime-handler",
+        "HandlerMissing",
+    ),
     (
         "k3s restarts over and over",
         LIGHT,
@@ -894,6 +913,13 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
 )
 
 SOUND: tuple[tuple[str, str, Change], ...] = (
+    ("refused before k3s was restarted", LIGHT, both(no_sandbox(NO_RUNTIME, "ollama"), k3s_just_restarted)),
+    (
+        "refused before the machine was started",
+        LIGHT,
+        both(no_sandbox(NO_RUNTIME, "ollama"), machine_just_started),
+    ),
+    ("an end that is past", LIGHT, start_error(MISMATCH, "ollama", "")),
     ("no part named, and the GPU is offered", OPERATOR, policy("notReady", "reconciling")),
     ("a part that no GPU needs", OPERATOR, policy("notReady", PARTS.format("state-node-status-exporter"))),
     (

@@ -21,8 +21,8 @@ def cdi_fault(observed: GpuState) -> Fault | None:
             return Fault(
                 "StaleCdi",
                 f"pod {each.pod.path} does not start: it wants a library of driver {each.version},"
-                f" the loaded driver is {observed.driver_version or 'another'}: a stale CDI specification names it:"
-                f" {each.said[-200:]}",
+                f" the loaded driver is {observed.driver_version or 'another'}: a stale CDI specification"
+                f" names it: {each.said[-200:]}",
                 {**_about(each), "version": each.version},
             )
     for each in observed.troubles(TroubleKind.CDI_DEVICE):

@@ -122,7 +122,7 @@ def _binary_fault(binary: str, observed: GpuState) -> Fault | None:
 
 def _k3s_start(observed: GpuState) -> datetime | None:
     unit = observed.units.or_else({}).get("k3s")
-    return unit.since if unit else None
+    return unit.since_about if unit else None
 
 
 def _word(value: bool | None) -> str:

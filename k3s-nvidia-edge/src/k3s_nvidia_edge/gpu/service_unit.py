@@ -11,18 +11,29 @@ KEY = (
     "systemctl show k3s k3s-agent containerd docker "
     "--property=Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp"
 )
+_OFFSET_FREE = ("UTC", "GMT")
 _STAMP = "%a %Y-%m-%d %H:%M:%S"
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One unit."""
+    """One unit.
+
+    Attributes:
+        name: Name without `.service`.
+        loaded: Whether there is such a unit.
+        active: ActiveState: `active`, `activating`, `inactive`, `failed`.
+        sub: SubState, for example `running`, `auto-restart`.
+        since: Since when it is active; None where systemd names a zone that does not tell its offset.
+        since_about: The same to within half a day, whatever the zone.
+    """
 
     name: str
     loaded: bool
     active: str
     sub: str
     since: datetime | None
+    since_about: datetime | None
 
     @property
     def runs(self) -> bool:
@@ -42,16 +53,17 @@ def units(recording: Recording) -> dict[str, Unit]:
                 fields.get("LoadState", "") not in ("not-found", "masked", ""),
                 fields.get("ActiveState", ""),
                 fields.get("SubState", ""),
-                _since(fields.get("ActiveEnterTimestamp", "")),
+                *_since(fields.get("ActiveEnterTimestamp", "")),
             )
     if not found:
         raise ValueError("names no unit")
     return found
 
 
-def _since(stamp: str) -> datetime | None:
-    """Systemd names the zone by letters that do not tell it; half a day does not matter to who asks."""
+def _since(stamp: str) -> tuple[datetime | None, datetime | None]:
+    text, _, zone = stamp.rpartition(" ")
     try:
-        return datetime.strptime(stamp.rpartition(" ")[0], _STAMP).replace(tzinfo=UTC)
+        parsed = datetime.strptime(text, _STAMP).replace(tzinfo=UTC)
     except ValueError:
-        return None
+        return None, None
+    return parsed if zone in _OFFSET_FREE else None, parsed

@@ -10,6 +10,8 @@ from edge_llm_tests import Recording
 from edge_llm_tests.objects import Event, Pod, events
 
 from k3s_nvidia_edge.gpu.cast import Cast, cast
+from k3s_nvidia_edge.gpu.service_unit import units
+from k3s_nvidia_edge.host.platform import boot_time
 
 __all__ = ["Trouble", "TroubleKind", "is_recent", "recent_events", "troubles"]
 
@@ -102,7 +104,10 @@ def troubles(recording: Recording) -> tuple[Trouble, ...]:
     players: Cast = recording.view(cast).value
     by_name = {(pod.namespace, pod.name): pod for pod in players.unsettled}
     found: dict[tuple[TroubleKind, str], Trouble] = {}
+    horizon = _horizon(recording)
     for event in recent_events(recording):
+        if horizon is not None and event.last is not None and event.last < horizon:
+            continue
         pod = by_name.get(event.about[1:])
         if pod is not None and event.warning and event.reason in _SANDBOX_REASONS:
             kind = _kind(event.message, sandbox=event.reason == "FailedCreatePodSandBox")
@@ -113,6 +118,15 @@ def troubles(recording: Recording) -> tuple[Trouble, ...]:
             if (kind := _kind(said, sandbox=False)) is not None:
                 found.setdefault((kind, pod.path), Trouble(kind, pod, _flat(said)))
     return tuple(found.values())
+
+
+def _horizon(recording: Recording) -> datetime | None:
+    """When the machine, or k3s on it, started last: what was said before may have been mended by that."""
+    unit = recording.view(units).or_else({}).get("k3s")
+    starts = [unit.since] if unit is not None and unit.since is not None else []
+    if (boot := recording.view(boot_time)).seen:
+        starts.append(boot.value)
+    return max(starts, default=None)
 
 
 def recent_events(recording: Recording) -> tuple[Event, ...]:
@@ -131,9 +145,12 @@ def is_recent(moment: datetime | None, now: datetime) -> bool:
 
 def _states(pod: Pod) -> Iterator[str]:
     for container in pod.containers:
-        for state in (container.state, container.last_state):
-            if not container.ready and state.message:
-                yield state.message
+        if container.ready:
+            continue
+        if container.state.message:
+            yield container.state.message
+        if container.last_state.message and not container.state.running:
+            yield container.last_state.message  # of one that runs again, the last end is past
 
 
 def _kind(said: str, *, sandbox: bool) -> TroubleKind | None:

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import UnseenError
 
+from k3s_nvidia_edge.host.platform import boot_time
+
 __all__ = ["KEY", "KernelLine", "KernelLog", "kernel_log"]
 
 KEY = "dmesg --time-format iso"
@@ -96,8 +98,5 @@ def _moment(value: str) -> datetime | None:
 
 
 def _after_boot(seconds: float, recording: Recording) -> datetime | None:
-    try:
-        uptime = recording.file("/proc/uptime").content
-        return recording.now - timedelta(seconds=float(uptime.split()[0]) - seconds)
-    except (UnseenError, ValueError, IndexError, OverflowError):
-        return None
+    boot = recording.view(boot_time)
+    return boot.value + timedelta(seconds=seconds) if boot.seen else None

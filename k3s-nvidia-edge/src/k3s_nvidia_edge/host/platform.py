@@ -1,10 +1,11 @@
 """What kind of machine it is: most have their cards on a PCI bus, a Jetson and WSL2 have not."""
 
+from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from edge_llm_tests import Recording
 
-__all__ = ["Platform", "kernel_release", "platform"]
+__all__ = ["Platform", "boot_time", "kernel_release", "platform"]
 
 
 class Platform(Enum):
@@ -13,6 +14,11 @@ class Platform(Enum):
     PCI = auto()
     JETSON = auto()
     WSL = auto()
+
+
+def boot_time(recording: Recording) -> datetime:
+    """When the machine was started. Use as `recording.view(boot_time)`."""
+    return recording.now - timedelta(seconds=float(recording.file("/proc/uptime").content.split()[0]))
 
 
 def kernel_release(recording: Recording) -> str:

@@ -112,11 +112,11 @@ def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:
 
 def _of_pod(pod: Pod) -> Iterator[tuple[str, str]]:
     for container in pod.containers:
-        if container.ready:
-            continue
-        for state in (container.state, container.last_state):
-            if state.message:
-                yield f"container {container.name} of {pod.path}", state.message
+        where = f"container {container.name} of {pod.path}"
+        if not container.ready and container.state.message:
+            yield where, container.state.message
+        if not container.ready and container.last_state.message and not container.state.running:
+            yield where, container.last_state.message
 
 
 def _is_recent(event: Event, recording: Recording) -> bool:

@@ -73,7 +73,11 @@ def api(spec: GpuSpec, observed: GpuState) -> Result:
     refusal = server.refusal
     lifetime = timedelta(days=spec.certificate_lifetime_days)
     units = observed.units.or_else({}).values()
-    ages = [observed.now - unit.since for unit in units if unit.name == "k3s" and unit.runs and unit.since]
+    ages = [
+        observed.now - unit.since_about
+        for unit in units
+        if unit.name == "k3s" and unit.runs and unit.since_about is not None
+    ]
     if refusal.reason == "NotTrusted" and ages and ages[0] >= lifetime:
         return failed(
             "CertificatesExpired",

@@ -143,6 +143,7 @@ def cdi(spec: GpuSpec, observed: GpuState) -> Result:
         "host.driver-answers",
         "host.card-healthy",
         "host.device-nodes",
+        "host.driver-fit",
     ),
     applies=_has_gpu,
 )
