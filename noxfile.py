@@ -21,6 +21,7 @@ FULLY_COVERED = {
     "gguf-observability": ["*/gguf_observability/profile/contracts/*"],
     "edge-cli": ["*/edge_cli/gate.py", "*/edge_cli/routing.py"],
 }
+EXTRAS = {"edge-llm-tests": ["suite"], "k3s-nvidia-edge": ["sandbox"]}
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
@@ -95,8 +96,11 @@ def alone(session: nox.Session, package: str) -> None:
     shutil.rmtree(dist, ignore_errors=True)
     for each in PACKAGES:
         session.run_install("uv", "build", "--quiet", "--wheel", "--out-dir", str(dist), each, external=True)
-    session.install("--find-links", str(dist), "--reinstall-package", package, package)
     module = MODULES[package]
+    session.install("--find-links", str(dist), "--reinstall-package", package, package)
+    session.run("python", "-c", f"import {module}")
+    extras = ",".join(EXTRAS.get(package, ()))
+    session.install("--find-links", str(dist), f"{package}[{extras}]" if extras else package)
     walk = (
         f"import {module}, importlib, pkgutil\n"
         f"names = [m.name for m in pkgutil.walk_packages({module}.__path__, '{module}.')]\n"
