@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from edge_llm_tests import Result, failed
+from edge_llm_tests import Outcome, Result
 
 __all__ = ["Fault"]
 
@@ -27,4 +27,4 @@ class Fault:
     @property
     def result(self) -> Result:
         """The fault as a judge says it."""
-        return failed(self.reason, self.message, independent=self.independent, **self.about)
+        return Result(Outcome.FAIL, self.message, self.reason, about=self.about, independent=self.independent)
