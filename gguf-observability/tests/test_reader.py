@@ -1,0 +1,184 @@
+"""The reader: rules, bounds, damage."""
+
+import os
+import struct
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from gguf_files import GOLDEN, MALFORMED, gguf, golden_file, header, pair, string, tensor
+from gguf_observability.errors import GgufError
+from gguf_observability.header import Array
+from gguf_observability.reader import read_header
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+MEMORY_LIMIT_BYTES = 64 << 20
+WHOLE = gguf(
+    {
+        "general.architecture": "llama",
+        "general.alignment": 32,
+        "llama.block_count": 2,
+        "llama.list": [1, 2, 3],
+        "flags": [True, False],
+        "tokens": [f"token {number}" for number in range(5000)],
+        "floating": 0.5,
+    },
+    [("token_embd.weight", (8, 16)), ("blk.0.attn_q.weight", (8, 8))],
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "model.gguf"
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_files_break_the_right_rule_in_time_and_memory(name: str, file: Path) -> None:
+    content, rule = MALFORMED[name]
+    file.write_bytes(content)
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with pytest.raises(GgufError) as caught:
+            read_header(file)
+        times.append(time.perf_counter() - began)
+    assert caught.value.rule == rule
+    assert 0 <= caught.value.offset <= len(content)
+    assert str(file) in str(caught.value)
+    assert min(times) < 0.05
+    tracemalloc.start()
+    try:
+        with pytest.raises(GgufError):
+            read_header(file)
+        assert tracemalloc.get_traced_memory()[1] < MEMORY_LIMIT_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_there_are_26_malformed_files() -> None:
+    assert len(MALFORMED) == 26
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_whole_file_is_read(file: Path, version: int) -> None:
+    file.write_bytes(gguf({"a": 1}, [("t", (8,))], version))
+    found = read_header(file)
+    assert found.version == version
+    assert found.metadata == {"a": 1}
+    assert [(each.name, each.size) for each in found.tensors] == [("t", 32)]
+
+
+def test_short_arrays_are_kept_and_long_ones_remembered_by_place(file: Path) -> None:
+    file.write_bytes(WHOLE)
+    found = read_header(file)
+    listed, flags, tokens = (found.metadata[key] for key in ("llama.list", "flags", "tokens"))
+    assert isinstance(listed, Array)
+    assert isinstance(flags, Array)
+    assert isinstance(tokens, Array)
+    assert listed.values == (1, 2, 3)
+    assert flags.values == (True, False)
+    assert tokens.values is None
+    assert tokens.count == 5000
+    assert WHOLE[tokens.offset :].startswith(string("token 0"))
+    assert WHOLE[: tokens.offset + tokens.size].endswith(string("token 4999"))
+
+
+@pytest.mark.parametrize("name", GOLDEN["models"])
+def test_the_reference_library_reads_the_same(name: str, file: Path) -> None:
+    reference = pytest.importorskip("gguf")
+    file.write_bytes(golden_file(name))
+    fields = reference.GGUFReader(file).fields
+    for key, content in read_header(file).metadata.items():
+        known = fields[key].contents()
+        if isinstance(content, Array):
+            assert known == list(content.values or ())
+        else:
+            assert known == content
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (header(2, 0) + tensor("a", [8], 0, 0) + tensor("b", [8], 0, 0) + bytes(200), "tensors overlap"),
+        (header(1, 0) + tensor("a", [8], 0, 4) + bytes(200), "tensor offset is not aligned"),
+        (header(1, 0) + tensor("a", [0], 0, 0) + bytes(200), "dimension of zero"),
+        (header(1, 0) + tensor("", [8], 0, 0) + bytes(200), "empty tensor name"),
+        (header(1, 0) + tensor("a" * 64, [8], 0, 0) + bytes(200), "tensor name longer than the limit"),
+        (header(0, 1) + string("a") + struct.pack("<I", 8), "the file ends inside its header"),
+    ],
+)
+def test_other_rules(content: bytes, rule: str, file: Path) -> None:
+    file.write_bytes(content)
+    with pytest.raises(GgufError) as caught:
+        read_header(file)
+    assert caught.value.rule == rule
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(GgufError, match="not a regular file"):
+        read_header(tmp_path / "pipe")
+
+
+def test_every_truncation_is_an_error(file: Path) -> None:
+    whole = gguf({"a": 1, "b": "text", "c": [1, 2]}, [("t", (8,)), ("u", (8,))])
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        with pytest.raises(GgufError):
+            read_header(file)
+
+
+@settings(max_examples=300, deadline=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_mutated_bytes_are_read_or_refused(file: Path, data: st.DataObject) -> None:
+    whole = bytearray(WHOLE[:2000] + WHOLE[-2000:])
+    for _ in range(data.draw(st.integers(1, 8))):
+        place = data.draw(st.integers(0, 400) | st.integers(0, len(whole) - 1))
+        whole[place] = data.draw(st.integers(0, 255))
+    _read_or_refused(file, bytes(whole))
+
+
+@settings(max_examples=200, deadline=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 1 << 64 - 1), st.integers(0, 1 << 64 - 1), st.binary(max_size=600))
+def test_arbitrary_bytes_are_read_or_refused(file: Path, tensors: int, pairs: int, rest: bytes) -> None:
+    _read_or_refused(file, b"GGUF" + struct.pack("<IQQ", 3, tensors % 40, pairs % 40) + rest)
+
+
+@settings(max_examples=200, deadline=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 13), st.integers(0, (1 << 64) - 1), st.binary(max_size=200))
+def test_any_array_is_read_or_refused(file: Path, type_: int, count: int, rest: bytes) -> None:
+    _read_or_refused(file, header(0, 1) + string("a") + struct.pack("<IIQ", 9, type_, count) + rest)
+
+
+def _read_or_refused(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    try:
+        found = read_header(file)
+    except GgufError as refused:
+        assert refused.rule
+    else:
+        assert len(found.tensors) <= len(content) // 33
+        assert all(each.offset + each.size <= len(content) for each in found.tensors)
+
+
+def test_a_vocabulary_of_262144_is_read_in_time_and_memory(file: Path) -> None:
+    file.write_bytes(gguf({"general.architecture": "x", "tokens": [f"t{each}" for each in range(262144)]}))
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        read_header(file)
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.5  # 0.03 s where nothing else runs
+    tracemalloc.start()
+    try:
+        read_header(file)
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_pair_writes_what_is_read(file: Path) -> None:
+    file.write_bytes(header(0, 1) + pair("a", "\x1b[31mred"))
+    assert read_header(file).metadata == {"a": "\x1b[31mred"}
