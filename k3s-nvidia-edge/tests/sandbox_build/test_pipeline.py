@@ -196,3 +196,9 @@ def test_packages_that_are_not_installed_are_left_out_by_default_and_refused_by_
     assert "code" not in build(cache_dir=tmp_path).outputs
     with pytest.raises(BuildError, match="code: no-such-distribution not installed"):
         build(["code"], cache_dir=tmp_path)
+
+
+def test_a_part_and_the_whole_agree_on_what_is_cached() -> None:
+    whole = {step.component.name: step.cached for step in plan()}
+    for name in ("smollm2", "helm"):
+        assert {step.component.name: step.cached for step in plan([name])} == {name: whole[name]}

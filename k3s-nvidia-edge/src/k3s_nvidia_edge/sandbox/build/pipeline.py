@@ -14,7 +14,7 @@ from typing import Final
 from k3s_nvidia_edge.sandbox.build.artifacts import Artifacts, gather
 from k3s_nvidia_edge.sandbox.build.cache import Cache, default_cache_dir
 from k3s_nvidia_edge.sandbox.build.component import Component
-from k3s_nvidia_edge.sandbox.build.components import chosen
+from k3s_nvidia_edge.sandbox.build.components import COMPONENTS, chosen
 from k3s_nvidia_edge.sandbox.build.errors import BuildError
 from k3s_nvidia_edge.sandbox.build.golang import go_minimum
 from k3s_nvidia_edge.sandbox.build.keys import keys
@@ -61,7 +61,7 @@ def plan(names: Iterable[str] | None = None, *, cache_dir: Path | None = None) -
     """What a build of the named components (all of them for None) would do, in order; changes nothing."""
     cache = Cache(cache_dir or default_cache_dir())
     components = _available(names)
-    found = keys(components, _survey(components))
+    found = keys(components, _survey())
     return tuple(
         Planned(component, cached, 0 if cached else component.seconds, component.disk_mib)
         for component in components
@@ -88,7 +88,7 @@ def build(
     """
     cache = Cache(cache_dir or default_cache_dir())
     components = _available(names)
-    toolchain = _survey(components)
+    toolchain = _survey()
     found = keys(components, toolchain)
     pending = _pending(components, found, cache)
     reporter = Reporter(on_progress, count=len(components), done=len(components) - len(pending))
@@ -102,7 +102,7 @@ def build(
                 say=lambda message: reporter.tell("install", message),
                 processes=processes,
             ):
-                toolchain = _survey(components)  # compilers' versions are part of the keys
+                toolchain = _survey()  # compilers' versions are part of the keys
                 found = keys(components, toolchain)
             pending = _pending(components, found, cache)
             _check_disk(pending, cache)
@@ -217,10 +217,11 @@ def _available(names: Iterable[str] | None) -> tuple[Component, ...]:
     )
 
 
-def _survey(components: Iterable[Component]) -> Toolchain:
+def _survey() -> Toolchain:
+    """The tools, chosen for all components whatever is asked for: the keys of a part and of the whole agree."""
     groups = {
         component.recipe.group
-        for component in components
+        for component in COMPONENTS
         if isinstance(component.recipe, GoRecipe | CRecipe | EngineRecipe)
     }
     return survey(go_minimum(groups))
