@@ -218,7 +218,7 @@ def _available(names: Iterable[str] | None) -> tuple[Component, ...]:
 
 
 def _survey() -> Toolchain:
-    """The tools, chosen for all components whatever is asked for: the keys of a part and of the whole agree."""
+    """The tools, chosen for all components whatever is asked for: keys of a part and of the whole agree."""
     groups = {
         component.recipe.group
         for component in COMPONENTS
