@@ -15,7 +15,27 @@ __all__ = ["Compute", "Engine", "compute_buffers", "tokens_at_once"]
 _ALIGNMENT = 32  # of a tensor in a host buffer, in bytes
 _F32, _F16, _I64 = 4, 2, 8
 _SPLIT_BYTES = 64  # seen whenever the tokens are no multiple of 8: two more paddings
-_PARALLEL_RESIDUAL = frozenset(("command-r", "cohere2"))
+_PARALLEL_RESIDUAL = frozenset(("cohere2",))
+_UNGATED = frozenset(
+    (
+        "bloom",
+        "codeshell",
+        "falcon",
+        "gpt2",
+        "gptj",
+        "gptneox",
+        "jais",
+        "mpt",
+        "nemotron",
+        "nemotron_h",
+        "orion",
+        "phi2",
+        "starcoder",
+        "starcoder2",
+    )
+)
+"""Their feed-forward has no gate: one wide product at a time, not three."""
+_LEADING_DENSE = "deepseek2"  # the one whose leading dense blocks were compared
 _SCALED_INPUT = frozenset(("gemma3", "gemma4"))
 """These have one more number for each token among their inputs."""
 _POST_NORMS = frozenset(("gemma2", "gemma3", "gemma4"))
@@ -23,8 +43,36 @@ _DENSE_WINS_SHARE = 0.9
 _LANE = 8
 _ROTATION = 64
 _WIDE_FFN = 2  # the form holds where the feed-forward is at least so many times the embedding
-_VERIFIED = frozenset(("llama", "qwen2", "gemma2", "gemma3", "gemma4", "lfm2"))
+_VERIFIED = frozenset(
+    (
+        "llama",
+        "qwen2",
+        "qwen3",
+        "gemma",
+        "gemma2",
+        "gemma3",
+        "gemma4",
+        "phi3",
+        "cohere2",
+        "command-r",
+        "olmo2",
+        "exaone4",
+        "starcoder2",
+        "smollm3",
+        "seed_oss",
+        "granite",
+        "internlm2",
+        "stablelm",
+        "gpt2",
+        "nemotron",
+        "falcon",
+        "lfm2",
+    )
+)
 """Architectures whose allocations the dense form was compared with, to the byte."""
+
+_WITHOUT_FLASH = frozenset(("llama", "qwen2", "gemma2", "gemma3", "gemma4"))
+"""Those of them that were compared without flash attention, on b11434."""
 
 
 class Engine(StrEnum):
@@ -113,15 +161,20 @@ def _weaker(exactness: Exactness) -> Exactness:
 
 def _trust(model: Model, serving: Serving, engine: Engine) -> tuple[Exactness, str]:
     if model.integer("expert_count", 0) and not _dense_peak_wins(model):
-        return Exactness.APPROXIMATE, "mixture of experts: up to a quarter off"
+        return (
+            Exactness.APPROXIMATE,
+            "mixture of experts: how the allocator packs them is not modelled, it may be far off",
+        )
     if is_latent(model):
         return Exactness.APPROXIMATE, "latent attention: compared on one model alone"
     if model.architecture not in _VERIFIED and not model.integer("expert_count", 0):
         return Exactness.APPROXIMATE, f"the dense form was not compared with {model.architecture}"
-    if _feed_forward(model) < _WIDE_FFN * model.embedding:
+    if _feed_forward(model) < _WIDE_FFN * model.embedding and not _other_peak(model):
         return Exactness.APPROXIMATE, "a narrow feed-forward: the peak lies elsewhere"
-    if not serving.flash_attention and model.architecture not in _VERIFIED:
-        return Exactness.APPROXIMATE, "without flash attention: compared on few architectures"
+    if not serving.flash_attention and (engine is Engine.B10488 or model.architecture not in _WITHOUT_FLASH):
+        return Exactness.APPROXIMATE, "without flash attention: compared on few architectures, on b11434"
+    if model.architecture == "lfm2" and model.integer("attention.sliding_window", 0):
+        return Exactness.APPROXIMATE, "short convolutions with a window were not compared"
     if engine is Engine.B10488 and any(recurs(model)):
         return Exactness.APPROXIMATE, "recurrent layers were compared on b11434 alone"
     return Exactness.EXACT, ""
@@ -138,7 +191,7 @@ def _values_width(model: Model) -> int:
 
 def _dense_peak_wins(model: Model) -> bool:
     """Whether leading dense blocks, not the expert ones, are the widest."""
-    if not model.integer("leading_dense_block_count", 0):
+    if model.architecture != _LEADING_DENSE or not model.integer("leading_dense_block_count", 0):
         return False
     used, width = model.integer("expert_used_count", 0), model.integer("expert_feed_forward_length", 0)
     return 3 * _feed_forward(model) >= used * (2 * width + model.embedding) * _DENSE_WINS_SHARE
@@ -146,7 +199,8 @@ def _dense_peak_wins(model: Model) -> bool:
 
 def _elements(model: Model, engine: Engine, place: _Place) -> int:
     """Elements a token at the widest moment."""
-    embedding, feed = model.embedding, 3 * _feed_forward(model)
+    embedding = model.embedding
+    feed = (1 if model.architecture in _UNGATED else 3) * _feed_forward(model)
     other = _other_peak(model)
     if place is _Place.LOOK_UP:
         return 4 * embedding
@@ -155,9 +209,10 @@ def _elements(model: Model, engine: Engine, place: _Place) -> int:
         return other - (5 - left) * embedding if other else feed + left * embedding
     if other:
         return other
+    more = embedding if model.architecture in _PARALLEL_RESIDUAL else 0
     if engine is Engine.B10488:
-        return feed + 3 * embedding + _values_width(model)
-    return feed + (6 if model.architecture in _PARALLEL_RESIDUAL else 5) * embedding
+        return feed + 3 * embedding + _values_width(model) + more
+    return feed + 5 * embedding + more
 
 
 def _other_peak(model: Model) -> int:
