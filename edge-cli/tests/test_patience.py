@@ -21,7 +21,7 @@ def plugin(_spec: Any, _observed: Any) -> Result:
 
 
 LAYER = Layer("gpu", 1, "somebody", ("gpu",), _Spec, lambda _spec, recording: recording, (plugin,), "nowhere")
-LIMITS = Limits(timeout_s=60, stalled_s=30, drift_s=3, settling_s=10)
+LIMITS = Limits(timeout_s=60, stalled_s=30, drift_s=3, settling_s=10, fresh_s=3, closed_s=20)
 
 
 def finding(reason: str, outcome: Outcome = Outcome.FAIL, of: Contract = plugin) -> Finding:
@@ -110,7 +110,32 @@ def test_a_terminal_reason_of_an_unchanged_release_is_first_mended_once(waited: 
 def test_nothing_is_reapplied_for_a_fault_below(waited: Callable[..., Any]) -> None:
     patience = Patience(LIMITS, 0, may_reapply=True)
     own = [(float(second), (finding("Starting", Outcome.BLOCKED),), False) for second in range(40)]
-    assert waited(patience, own, below=(finding("Starting"),)) == (30, Verdict.STALLED)
+    assert waited(patience, own, below=(finding("Starting"),)) == (20, Verdict.CLOSED)
+
+
+def test_a_layer_below_that_does_not_hold_any_more_closes_the_gate_whatever_rolls_out(
+    waited: Callable[..., Any],
+) -> None:
+    own = _every_second("Starting", until=40, rolling=True)
+    assert waited(Patience(LIMITS, 0), own, below=(finding("Starting"),)) == (20, Verdict.CLOSED)
+
+
+def test_a_blink_of_a_layer_below_does_not_close_the_gate() -> None:
+    patience = Patience(LIMITS, 0)
+    for second in range(50):
+        below = (finding("Starting"),) if second % 10 else ()
+        patience, verdict = patience.after(below, (finding("Starting"),), rolling=True, now_s=float(second))
+        assert verdict is Verdict.WAIT
+
+
+def test_a_pass_counts_once_it_cannot_be_the_picture_from_before(waited: Callable[..., Any]) -> None:
+    looks: Looks = [(float(second), (), False) for second in range(9)]
+    assert waited(Patience(LIMITS, 0, fresh_s=3), looks) == (3, Verdict.HOLDS)
+
+
+def test_a_picture_from_before_that_then_shows_the_fault_is_no_pass(waited: Callable[..., Any]) -> None:
+    looks = [(0.0, (), False), *_every_second("Crashing", until=9)[1:]]
+    assert waited(Patience(LIMITS, 0, fresh_s=3), looks) == (2, Verdict.TERMINAL)
 
 
 def test_names_the_finding_that_waiting_does_not_mend() -> None:

@@ -19,6 +19,7 @@ class Verdict(Enum):
     HOLDS = auto()
     WAIT = auto()
     REAPPLY = auto()
+    CLOSED = auto()
     TERMINAL = auto()
     STALLED = auto()
     TIMED_OUT = auto()
@@ -34,12 +35,17 @@ class Limits:
             evaluates every 15 to 60 s, and that is not seen in pods.
         drift_s: The same, where the release was found unchanged: then something else changed what it made.
         settling_s: After an upgrade, until a reason counts as terminal: it may be the old pods'.
+        fresh_s: After an install or upgrade, until a pass counts: sooner, it may be the picture from before
+            (a node offers a GPU for a while after its device plugin is gone).
+        closed_s: With a layer below that does not hold any more; an operator may restart k3s meanwhile.
     """
 
     timeout_s: float = 600.0
     stalled_s: float = 120.0
     drift_s: float = 3.0
     settling_s: float = 10.0
+    fresh_s: float = 3.0
+    closed_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +57,27 @@ class Patience:
         started_s: When the wait began.
         may_reapply: Whether an unchanged release may still be applied once more.
         settled_s: From when on a terminal reason counts.
+        fresh_s: From when on a pass counts.
         stuck: Contracts and reasons that did not hold at the last look.
         stuck_s: Since when they are the same with nothing rolling out.
         terminal_looks: Consecutive looks with a terminal reason.
+        closed_s: Since when a layer below does not hold; None while all do.
     """
 
     limits: Limits
     started_s: float
     may_reapply: bool = False
     settled_s: float = 0.0
+    fresh_s: float = 0.0
     stuck: tuple[tuple[str, str], ...] = ()
     stuck_s: float = 0.0
     terminal_looks: int = 0
+    closed_s: float | None = None
 
     def reapplied(self, now_s: float) -> "Patience":
         """The wait after an unchanged release was applied again."""
-        return Patience(self.limits, now_s, may_reapply=False, settled_s=now_s + self.limits.settling_s)
+        limits = self.limits
+        return Patience(limits, now_s, settled_s=now_s + limits.settling_s, fresh_s=now_s + limits.fresh_s)
 
     def after(
         self,
@@ -88,7 +99,8 @@ class Patience:
         """
         broken = below + own
         if not broken and not unfinished:
-            return self, Verdict.HOLDS
+            held = replace(self, closed_s=None, terminal_looks=0)
+            return held, Verdict.HOLDS if now_s >= self.fresh_s else Verdict.WAIT
         stuck = tuple((finding.contract.id, finding.result.reason or "") for finding in broken)
         stuck = stuck or ((unfinished, ""),)
         moved = rolling or stuck != self.stuck
@@ -98,6 +110,7 @@ class Patience:
             stuck=stuck,
             stuck_s=now_s if moved else self.stuck_s,
             terminal_looks=self.terminal_looks + 1 if terminal else 0,
+            closed_s=(now_s if self.closed_s is None else self.closed_s) if below else None,
         )
         return seen, _verdict(seen, now_s, own_alone=bool(own) and not below)
 
@@ -108,6 +121,8 @@ def _verdict(wait: Patience, now_s: float, *, own_alone: bool) -> Verdict:
         return Verdict.REAPPLY
     if wait.terminal_looks > 1:
         return Verdict.TERMINAL
+    if wait.closed_s is not None and now_s - wait.closed_s >= wait.limits.closed_s:
+        return Verdict.CLOSED
     if now_s - wait.started_s >= wait.limits.timeout_s:
         return Verdict.TIMED_OUT
     if still_s >= wait.limits.stalled_s:
