@@ -1,5 +1,6 @@
 """The reader: rules, bounds, damage."""
 
+import contextlib
 import os
 import struct
 import time
@@ -154,11 +155,10 @@ def test_any_array_is_read_or_refused(file: Path, type_: int, count: int, rest: 
 
 def _read_or_refused(file: Path, content: bytes) -> None:
     file.write_bytes(content)
-    try:
+    found = None
+    with contextlib.suppress(GgufError):
         found = read_header(file)
-    except GgufError as refused:
-        assert refused.rule
-    else:
+    if found is not None:
         assert len(found.tensors) <= len(content) // 33
         assert all(each.offset + each.size <= len(content) for each in found.tensors)
 

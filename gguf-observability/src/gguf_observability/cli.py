@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except getattr(command, "ERRORS", ()) as error:
+        return _refuse(f"{error}; {error.next_step}" if error.next_step else str(error), int(error.exit_code))
     except OSError as error:
         return _refuse(f"{error.filename or ''}: {error.strerror or error}", _FAILED)
     except ValueError as error:

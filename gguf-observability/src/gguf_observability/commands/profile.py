@@ -1,0 +1,154 @@
+"""`profile MODEL`: a served model's memory, predicted, claimed by Ollama, and measured on the card."""
+
+import argparse
+import os
+from pathlib import Path
+
+from edge_llm_tests.errors import EdgeError
+
+from gguf_observability.commands.estimate import document
+from gguf_observability.compute import Engine
+from gguf_observability.engines import Shown, engine_of, shown_by_ollama
+from gguf_observability.estimate import Estimate, estimate
+from gguf_observability.kv_cache import Serving
+from gguf_observability.page import Bar, page
+from gguf_observability.quantity import shown
+from gguf_observability.served import Served, observe_served, record
+from gguf_observability.terminal import printable, say
+from gguf_observability.verdict import exit_code, judged, lines
+
+__all__ = ["ERRORS", "add", "run"]
+
+ERRORS = (EdgeError,)
+"""What a user can do something about, beside a wrong value."""
+
+_OLLAMA = "http://127.0.0.1:11434"
+_MIB = 1 << 20
+_UBATCHES = ((32768, 2048), (4096, 1024))
+"""What Ollama computes at once where nobody says: above so many tokens of context so many."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("model", help="as Ollama names it, for example qwen2.5:7b")
+    parser.add_argument("--ollama", default=os.environ.get("OLLAMA_HOST", _OLLAMA), help="its address")
+    parser.add_argument("--blobs", default="", help="folder where its blobs are seen from here")
+    parser.add_argument("--ubatch", type=int, help="num_batch, where it is not Ollama's own choice")
+    parser.add_argument("--parallel", type=int, default=1, help="OLLAMA_NUM_PARALLEL (default 1)")
+    parser.add_argument("--cache-type", default="f16", help="OLLAMA_KV_CACHE_TYPE (default f16)")
+    parser.add_argument("--gpu-layers", type=int, help="layers on the card; without it what fits the claim")
+    parser.add_argument("--profile", help="judge the contracts of this profile too")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    parser.add_argument("--html", type=Path, help="write a page with the memory as a picture")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print it; 3 where a contract of the profile does not hold."""
+    recording = record(options.ollama, options.model)
+    served = observe_served(recording, options.model, options.blobs)
+    engine = engine_of(served.version)
+    found = _predicted(served, options, engine or Engine.B10488)
+    seen = shown_by_ollama(found)
+    verdict = judged(options.profile, recording) if options.profile else None
+    notes = _notes(served, found, seen, older=engine is None)
+    if options.html:
+        options.html.write_text(_page(served, found, seen, notes), encoding="utf-8")
+    if options.json:
+        import json  # noqa: PLC0415 - only where it is asked for
+
+        told = document(found, str(engine)) | {"model": served.name, "ollama": served.version}
+        told |= {"loaded": _claims(served), "notes": notes}
+        if verdict is not None:
+            told["contracts"] = {each.contract.id: each.outcome.value for each in verdict.findings}
+        say(json.dumps(told, indent=2))
+    else:
+        say("\n".join(" ".join(f"{cell:>16}" for cell in row) for row in _rows(served, found, seen)))
+        say("\n".join(f"  {printable(note, 500)}" for note in notes))
+        if verdict is not None:
+            say("\n".join(lines(verdict)))
+    return 0 if verdict is None else exit_code(verdict)
+
+
+def _predicted(served: Served, options: argparse.Namespace, engine: Engine) -> Estimate:
+    told = served.parameters.get("num_ctx", "")
+    own = int(told) if told.isdecimal() else 4096
+    context = served.loaded.context_length if served.loaded is not None else None
+    slot = context or own
+    ubatch = options.ubatch or next((size for above, size in _UBATCHES if slot > above), 512)
+    serving = Serving(
+        slot * options.parallel,
+        parallel=options.parallel,
+        ubatch=ubatch,
+        cache_k=options.cache_type,
+        cache_v=options.cache_type,
+    )
+
+    def at(layers: int) -> Estimate:
+        return estimate(served.header, serving, gpu_layers=layers, engine=engine)
+
+    if options.gpu_layers is not None:
+        return at(options.gpu_layers)
+    if served.loaded is None or served.loaded.vram_bytes == 0:
+        return at(0)
+    claimed = served.loaded.vram_bytes
+    layers = range(1, at(0).of_layers + 1)
+    return at(min(layers, key=lambda each: abs(shown_by_ollama(at(each)).vram - claimed)))
+
+
+def _claims(served: Served) -> dict[str, object] | None:
+    if served.loaded is None:
+        return None
+    held = {str(each.pid): each.memory_mib for card in served.cards for each in card.holders if each.ollama}
+    return {
+        "size_bytes": served.loaded.size_bytes,
+        "vram_bytes": served.loaded.vram_bytes,
+        "context": served.loaded.context_length,
+        "held_mib_by_pid": held,
+    }
+
+
+def _held(served: Served) -> int:
+    """Bytes that engines of Ollama hold on this host's cards."""
+    holders = [each for card in served.cards for each in card.holders if each.ollama]
+    return int(sum(each.memory_mib or 0.0 for each in holders) * _MIB)
+
+
+def _rows(served: Served, found: Estimate, seen: Shown) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("", "in all", "host", "cards", "trust")]
+    for name, term in found.terms:
+        rows.append((name, shown(term.size), shown(term.host), shown(sum(term.devices)), str(term.exactness)))
+    rows.append(("predicted", shown(found.size), "", shown(sum(found.device_sizes)), ""))
+    rows.append(("ps predicted", f"{seen.size:,}", "", f"{seen.vram:,}", seen.processor))
+    if served.loaded is not None:
+        rows.append(("ps observed", f"{served.loaded.size_bytes:,}", "", f"{served.loaded.vram_bytes:,}", ""))
+    if served.cards:
+        rows.append(("nvidia-smi", "", "", shown(_held(served)), ""))
+    return rows
+
+
+def _notes(served: Served, found: Estimate, seen: Shown, *, older: bool) -> list[str]:
+    notes = [f"{name}: {term.exactness}: {term.why}" for name, term in found.terms if term.why]
+    notes += seen.distortions
+    if older:
+        notes.append(f"Ollama {served.version} is of the older line, whose engine differs: approximate")
+    if not served.blob:
+        notes.append("the blob cannot be read from here, so weights are not known: give --blobs")
+    if served.loaded is None:
+        notes.append(f"{served.name} is not loaded: what it would take")
+    elif served.loaded.size_bytes == seen.size:
+        notes.append("ollama ps shows exactly what was predicted")
+    else:
+        notes.append(
+            f"ollama ps shows {served.loaded.size_bytes - seen.size:+,} bytes against the prediction"
+        )
+    return notes
+
+
+def _page(served: Served, found: Estimate, seen: Shown, notes: list[str]) -> str:
+    names = {"kv_cache": "cache"}
+    bars = [Bar("predicted", [(names.get(name, name), term.size) for name, term in found.terms])]
+    if served.loaded is not None:
+        bars.append(Bar("ollama ps", [("claimed", served.loaded.size_bytes)]))
+    if served.cards:
+        bars.append(Bar("held on the card by Ollama's engines (nvidia-smi)", [("held", _held(served))]))
+    return page(f"{served.name} on Ollama {served.version}", bars, _rows(served, found, seen), notes)

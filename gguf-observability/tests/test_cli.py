@@ -1,0 +1,253 @@
+"""The program as users start it."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_files import MALFORMED, gguf, golden_file
+from gguf_observability.cli import main
+from gguf_observability.quantity import amount
+
+SHAPE = {
+    "llama.block_count": 2,
+    "llama.context_length": 8192,
+    "llama.embedding_length": 64,
+    "llama.feed_forward_length": 256,
+    "llama.attention.head_count": 4,
+    "llama.attention.head_count_kv": 2,
+}
+TENSORS = [
+    ("token_embd.weight", (64, 100)),
+    ("blk.0.attn_q.weight", (64, 64)),
+    ("blk.1.attn_q.weight", (64, 64)),
+]
+TOKEN_BYTES, BLOCK_BYTES = 64 * 100 * 4, 64 * 64 * 4
+KV_BYTES = 2 * 2 * (2 * 16) * 2 * 4096
+DIGEST = "sha256-" + "a" * 64
+
+
+def model(**more: Any) -> bytes:
+    return gguf({"general.architecture": "llama", **SHAPE, **more}, [*TENSORS, ("output_norm.weight", (64,))])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(model())
+    return path
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert main([str(each) for each in arguments]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_estimate_of_one_point_by_place(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "estimate", file, "--context", 4096, "--gpu-layers", 2, "--json")
+    assert found["weights_bytes"] == TOKEN_BYTES * 2 + BLOCK_BYTES * 2 + 256
+    assert found["kv_cache_bytes"] == KV_BYTES
+    assert found["output_bytes"] == 400
+    assert found["host"]["weights_bytes"] == TOKEN_BYTES + BLOCK_BYTES
+    assert found["devices"][0]["weights_bytes"] == TOKEN_BYTES + BLOCK_BYTES + 256
+    assert found["devices"][0]["kv_cache_bytes"] == found["host"]["kv_cache_bytes"] == KV_BYTES // 2
+    assert found["exactness"]["weights_bytes"] == found["exactness"]["kv_cache_bytes"] == "exact"
+    assert found["exactness"]["compute_bytes"] == "approximate"
+    assert "partial offload" in found["why"]["compute_bytes"]
+
+
+def test_two_cards_share_the_layers(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "estimate", file, "--context", 4096, "--gpu-layers", 3, "--split", "2,1", "--json")
+    assert [each["kv_cache_bytes"] for each in found["devices"]] == [KV_BYTES, 0]
+    assert found["devices"][1]["weights_bytes"] == TOKEN_BYTES + 256
+
+
+def test_a_golden_row_through_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.gguf"
+    path.write_bytes(golden_file("llama3.1-8b"))
+    found = told(capsys, "estimate", path, "--context", 512, "--json")
+    assert (found["kv_cache_bytes"], found["compute_bytes"]) == (67108864, 130566176)
+    assert found["exactness"]["weights_bytes"] == "unsupported"
+
+
+def test_a_table_over_contexts(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert all(f"{context:>8} " in out for context in (2048, 4096, 8192))
+    assert "16384" not in out
+
+
+def test_fit_names_what_fits(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "fit", file, "--vram", "8GiB", "--json")
+    assert found["gpu_layers"] == found["layers"] == 3
+    assert found["largest_context"] == {"f16": 8192, "q8_0": 8192, "q4_0": 8192}
+    tight = told(capsys, "fit", file, "--vram", "3MiB", "--reserve", "0", "--json")
+    assert 0 < tight["gpu_layers"] < 3
+    assert tight["card_bytes"] <= amount("3MiB")
+    assert tight["largest_context"]["q4_0"] >= tight["largest_context"]["f16"]
+    assert main(["fit", str(file), "--vram", "1KiB", "--reserve", "0"]) == 3
+
+
+def test_inspect_measures_the_mix(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = told(capsys, "inspect", file, "--json")
+    assert found["mix"] == [{"type": "F32", "parameters": 14656, "bytes": 58624}]
+
+
+def test_nothing_of_a_file_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "evil.gguf"
+    path.write_bytes(model(**{"a\x1b[2J": "\x1b]0;owned\x07 \u202egpj.exe \u2066x", "b": ["\r\n\x9b31m"]}))
+    for arguments in (["inspect", path], ["inspect", path, "--json"], ["compare", path, path]):
+        assert main([str(each) for each in arguments]) == 0
+        out = capsys.readouterr().out
+        assert not any(each in out for each in "\x1b\x07\x9b\u202e\u2066\r")
+
+
+def test_split_models_are_joined_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    split = {"split.count": 2, "split.tensors.count": 3}
+    first = gguf({"general.architecture": "llama", **SHAPE, **split, "split.no": 0}, TENSORS[:2])
+    second = gguf({"split.count": 2, "split.no": 1}, TENSORS[2:])
+    names = [tmp_path / f"m-0000{number}-of-00002.gguf" for number in (1, 2)]
+    names[0].write_bytes(first)
+    names[1].write_bytes(second)
+    assert told(capsys, "inspect", names[0], "--json")["tensor_count"] == 3
+    assert main(["inspect", str(names[1])]) == 2
+    assert "not the first part" in capsys.readouterr().err
+    names[1].write_bytes(gguf({"split.count": 2, "split.no": 1}, TENSORS[:1]))
+    assert main(["inspect", str(names[0])]) == 2
+    assert "tensor in two parts" in capsys.readouterr().err
+    names[1].unlink()
+    assert main(["inspect", str(names[0])]) == 1
+    assert "m-00002-of-00002.gguf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_files_are_one_line_without_a_traceback(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(MALFORMED[name][0])
+    for command in ("inspect", "estimate"):
+        assert main([command, str(path)]) == 2
+        error = capsys.readouterr().err
+        assert MALFORMED[name][1] in error
+        assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--context", "0"], "context is 0"),
+        (["--context", "512", "--cache-type", "q9"], "unknown tensor type"),
+        (["--context", "512", "--split", "a"], "write shares"),
+        (["--context", "512", "--cache-type", "q8_0", "--flash-attention", "off"], "needs flash attention"),
+    ],
+)
+def test_wrong_options_are_named(
+    arguments: list[str], said: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", str(file), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_without_an_architecture_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "n.gguf"
+    path.write_bytes(gguf({"a": 1}))
+    assert main(["estimate", str(path), "--context", "512"]) == 2
+    assert "general.architecture" in capsys.readouterr().err
+
+
+class _Ollama(BaseHTTPRequestHandler):
+    answers: dict[str, Any]
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer()
+
+    def _answer(self) -> None:
+        body = json.dumps(self.answers[self.path]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        pass
+
+
+@pytest.fixture
+def ollama(tmp_path: Path) -> Iterator[str]:
+    """An Ollama that answers from memory, with one model loaded on the CPU; SIMULATED."""
+    (tmp_path / DIGEST).write_bytes(model())
+    entry = {"name": "tiny:latest", "digest": "b", "size": 3000000, "size_vram": 0, "context_length": 4096}
+    entry["expires_at"] = "2126-01-01T00:00:00Z"
+    answers = {
+        "/api/version": {"version": "0.33.0"},
+        "/api/tags": {"models": [{"name": "tiny:latest", "digest": "b", "size": 100}]},
+        "/api/ps": {"models": [entry]},
+        "/api/show": {
+            "modelfile": f"# \nFROM /nowhere/{DIGEST}\n",
+            "parameters": "num_ctx 4096",
+            "model_info": {},
+        },
+    }
+    handler = type("Simulated", (_Ollama,), {"answers": answers})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_profile_of_a_served_model(ollama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    html = tmp_path / "page.html"
+    found = told(capsys, "profile", "tiny", "--ollama", ollama, "--blobs", tmp_path, "--json", "--html", html)
+    assert found["kv_cache_bytes"] == KV_BYTES
+    assert found["engine"] == "b10488"
+    assert found["loaded"]["size_bytes"] == 3000000
+    assert any("against the prediction" in note for note in found["notes"])
+    written = html.read_text()
+    assert "tiny:latest" in written
+    assert "http" not in written
+    assert "<script" not in written
+
+
+def test_profile_judges_the_contracts(
+    ollama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(
+        "schema: edge.profile/v1\ndescription: mine\n"
+        "spec: {profile: {model: tiny, processor: gpu, context_length: 4096}}\n"
+    )
+    assert main(["check", "--profile", str(mine), "--ollama", ollama]) == 3
+    out = capsys.readouterr().out
+    assert "fail     profile.processor" in out or "unknown  profile.processor" in out
+    assert "pass     profile.context" in out
+
+
+def test_an_ollama_that_does_not_answer_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "tiny", "--ollama", "http://127.0.0.1:9"]) == 6
+    assert "--ollama" in capsys.readouterr().err
+
+
+def test_inspect_imports_no_more_than_it_needs(file: Path) -> None:
+    program = (
+        "import sys; from gguf_observability.cli import main; main(sys.argv[1:]); "
+        "print(*sorted({each.partition('.')[0] for each in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "inspect", str(file)], capture_output=True, text=True, check=True
+    )
+    assert not {"msgspec", "numpy", "json", "dataclasses", "edge_llm_tests"} & set(done.stderr.split())
