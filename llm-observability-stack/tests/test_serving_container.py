@@ -328,3 +328,21 @@ def test_a_new_pod_that_crashes_beside_an_old_one_that_serves_is_told() -> None:
     found = finding(reads, "serving.running")
     assert found.result.reason == "CrashLoop"
     assert found.result.about["pod"] == "ollama-75d9f6c4b8-new"
+
+
+@pytest.mark.parametrize("now", [waiting("CrashLoopBackOff"), RUNNING])
+def test_probes_that_fail_on_a_loopback_are_not_given_more_time(now: dict[str, Any]) -> None:
+    reads = box()
+    pod_of(reads)["spec"]["containers"][0]["env"].append(
+        {"name": "OLLAMA_HOST", "value": "http://127.0.0.1:11434"}
+    )
+    state(reads, now, lastState=ended("Error", 2, "2026-06-15T11:57:00Z"))
+    event(reads, "Killing", "Container ollama failed liveness probe, will be restarted")
+    assert verdict(reads, "serving.running") == ("fail", "ListensOnLoopback")
+
+
+def test_an_image_of_another_architecture_is_told_from_a_crash() -> None:
+    reads = box()
+    said = ended("Error", 255, "2026-06-15T11:57:00Z", "exec /bin/ollama: exec format error")
+    state(reads, waiting("CrashLoopBackOff"), lastState=said)
+    assert verdict(reads, "serving.running") == ("fail", "OtherPlatform")

@@ -382,3 +382,9 @@ def test_every_result_says_where_ollama_is() -> None:
     absent(reads)
     about = finding(reads, "model.present").result.about
     assert about == {"namespace": "llm", "workload": "deployment/ollama", "model": "qwen2.5:7b"}
+
+
+def test_a_model_that_is_still_brought_is_waited_for_and_not_called_unloaded() -> None:
+    reads = box()
+    absent(reads)
+    assert verdict(reads, "model.resident") == ("blocked", "AwaitsModel")

@@ -157,6 +157,11 @@ def test_an_ollama_that_listens_to_itself_alone_is_at_fault() -> None:
     reads[VERSION] = answer(None, status=None, error="unreachable")
     reads[LOG]["body"] = reads[LOG]["body"].replace("Listening on [::]:11434", "Listening on 127.0.0.1:11434")
     assert verdict(reads, "serving.answers") == ("fail", "ListensOnLoopback")
+    del reads[LOG]
+    for each in item(reads, PODS)["spec"]["containers"][0]["env"]:
+        if each["name"] == "OLLAMA_HOST":
+            each["value"] = "localhost:11434"
+    assert verdict(reads, "serving.answers") == ("fail", "ListensOnLoopback")
 
 
 CRASH = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "restartCount": 58}
@@ -267,7 +272,48 @@ def test_an_open_webui_that_waits_for_a_node_is_not_called_its_own_fault() -> No
     }
     found = finding(reads, "serving.webui")
     assert (found.result.reason, found.result.independent) == ("WebUiNotRunning", False)
+    pod["spec"].pop("nodeName")
+    found = finding(reads, "serving.webui")
+    assert (found.result.reason, found.result.independent) == ("WebUiNotScheduled", False)
     assert "untolerated" in found.result.message
+    del pod["status"]["conditions"]
+    assert finding(reads, "serving.webui").result.message.endswith("has no node")
+
+
+def web_ui_state(state: dict[str, Any], **more: Any) -> Callable[[Reads], None]:
+    def change(reads: Reads) -> None:
+        unready(reads, "open-webui")["status"]["containerStatuses"][0] |= {"state": state, **more}
+
+    return change
+
+
+def web_ui_unreached(reads: Reads) -> None:
+    item(reads, SLICES, "open-webui")["endpoints"] = []
+
+
+def web_ui_unwell(reads: Reads) -> None:
+    reads[HEALTH] = {"status": 500, "body": "Internal Server Error", "error": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (web_ui_state({"terminated": {"reason": "OOMKilled", "exitCode": 137}}), "WebUiOutOfMemory"),
+        (web_ui_state({"waiting": {"reason": "ImagePullBackOff"}}), "WebUiImageUnavailable"),
+        (web_ui_unreached, "WebUiNoEndpoint"),
+        (web_ui_unwell, "WebUiDoesNotAnswer"),
+    ],
+)
+def test_what_keeps_open_webui_is_told_apart(change: Callable[[Reads], None], reason: str) -> None:
+    reads = box()
+    change(reads)
+    assert verdict(reads, "serving.webui") == ("fail", reason)
+
+
+def test_a_gateway_on_the_way_proves_nothing_against_open_webui() -> None:
+    reads = box()
+    reads[HEALTH] = {"status": 502, "body": "Bad Gateway", "error": None}
+    assert verdict(reads, "serving.webui") == ("unknown", "Unavailable")
 
 
 def test_an_unseen_deployment_list_does_not_make_open_webui_absent() -> None:

@@ -525,7 +525,7 @@ def test_all_series_are_absent() -> None:
     found = findings(reads)["telemetry.series"]
     assert (found.outcome, found.result.reason, found.result.independent) == (
         Outcome.FAIL,
-        "SeriesMissing",
+        "NoSeries",
         False,
     )
     just_started(reads)
@@ -602,7 +602,7 @@ def test_no_series_names_a_pod() -> None:
     assert "exported_pod" in found.result.message
     assert verdict(reads, "telemetry.series", TelemetrySpec(gpu_exporter=True, gpu_pod_named=False)) == PASS
     item(reads, PODS, "ollama")["status"]["startTime"] = "2026-06-15T11:59:00Z"
-    assert verdict(reads, "telemetry.series") == (Outcome.UNKNOWN, "PodNotNamed")
+    assert verdict(reads, "telemetry.series") == (Outcome.UNKNOWN, "PodNotNamedYet")
 
 
 def test_the_series_name_a_pod_that_is_gone() -> None:
@@ -610,6 +610,30 @@ def test_the_series_name_a_pod_that_is_gone() -> None:
     for sample in every_sample(reads):
         sample["metric"]["exported_pod"] = "ollama-of-last-week"
     assert verdict(reads, "telemetry.series") == (Outcome.FAIL, "OtherPodNamed")
+    item(reads, PODS, "ollama")["status"]["startTime"] = "2026-06-15T11:59:00Z"
+    assert verdict(reads, "telemetry.series") == (Outcome.UNKNOWN, "PodNotNamedYet")
+
+
+def test_a_target_is_dark_because_its_exporter_does_not_run() -> None:
+    reads = box()
+    container(reads, "edge-exporter", CRASH)
+    for target in reads[TARGETS]["body"]["data"]["activeTargets"]:
+        if target["labels"]["job"] == "edge-exporter":
+            target |= {"health": "down", "lastError": "connection refused"}
+    found = findings(reads)["telemetry.targets"]
+    assert (found.result.reason, found.result.about["namespace"]) == ("ExporterNotRunning", "llm")
+    assert "CrashLoopBackOff" in found.result.message
+
+
+def test_a_dead_alertmanager_is_told_of_once() -> None:
+    reads = box()
+    container(reads, "alertmanager-kube", CRASH)
+    for target in reads[TARGETS]["body"]["data"]["activeTargets"]:
+        if target["labels"]["job"] == "kube-prometheus-stack-alertmanager":
+            target |= {"health": "down", "lastError": "connection refused"}
+    assert verdict(reads, "telemetry.targets") == PASS
+    del reads[PODS]
+    assert verdict(reads, "telemetry.targets") == (Outcome.FAIL, "TargetDown")
 
 
 def test_where_nobody_holds_a_card_nobody_is_to_be_named() -> None:

@@ -16,7 +16,9 @@ CRASH_REASONS = (
     "Evicted",
     "OomKilled",
     "HookFailed",
+    "ListensOnLoopback",
     "ProbeKilled",
+    "OtherPlatform",
     "InitFailed",
     "ConfigMissing",
     "CannotStart",
@@ -78,7 +80,7 @@ def diagnose_container(observed: ServingState, pod: Pod, container: Container) -
     about = observed.about(pod.namespace, pod.name, "Pod")
     waiting = container.state.waiting
     if waiting == "PostStartHookError" or (not container.ready and _event(about, "FailedPostStartHook")):
-        said = container.state.message or _message(about, "FailedPostStartHook")
+        said = _message(about, "FailedPostStartHook") or container.state.message
         return failed(
             "HookFailed",
             f"the postStart hook of container {container.name} of pod {pod.path} fails: {said}",
@@ -184,7 +186,7 @@ def _crash(observed: ServingState, pod: Pod, container: Container, about: tuple[
             **where,
         )
     if any("probe" in event.message and event.reason == "Killing" for event in about):
-        return failed(
+        return _deaf(observed, pod) or failed(
             "ProbeKilled",
             f"container {container.name} of pod {pod.path} is killed by its own probe: "
             f"{_message(about, 'Unhealthy') or _message(about, 'Killing')}",
@@ -198,11 +200,35 @@ def _crash(observed: ServingState, pod: Pod, container: Container, about: tuple[
             f"container {container.name} of pod {pod.path} ends by itself (exit code 0): it serves nothing",
             **where,
         )
+    tail = _tail(observed, pod, container)
+    if "exec format error" in tail.lower():
+        return failed(
+            "OtherPlatform",
+            f"container {container.name} of pod {pod.path} cannot run here: its image {container.image} is "
+            f"made for another processor architecture{tail}",
+            independent=True,
+            image=container.image,
+            **where,
+        )
     return failed(
         "CrashLoop",
         f"container {container.name} of pod {pod.path} crashes ({_how(container)}, {container.restarts} "
-        f"restarts){_tail(observed, pod, container)}",
+        f"restarts){tail}",
         **where,
+    )
+
+
+def _deaf(observed: ServingState, pod: Pod) -> Result | None:
+    """That probes fail because Ollama listens where no probe reaches it; more time would not help."""
+    if not observed.loopback:
+        return None
+    return failed(
+        "ListensOnLoopback",
+        f"pod {pod.path} is asked by its probes in vain, for Ollama listens inside it only "
+        f"({observed.loopback})",
+        independent=True,
+        pod=pod.name,
+        namespace=pod.namespace,
     )
 
 
@@ -235,6 +261,8 @@ def _not_ready(observed: ServingState, pod: Pod) -> Result:
     said = _message(about, "Unhealthy")
     if since is not None and observed.now - since < STARTING:
         return unknown("Starting", f"pod {pod.path} runs since {since} and is not ready yet {said}", **where)
+    if (deaf := _deaf(observed, pod)) is not None:
+        return deaf
     return failed("NotReady", f"pod {pod.path} runs and is not ready since {since} {said}".rstrip(), **where)
 
 

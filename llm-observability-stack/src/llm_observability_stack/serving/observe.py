@@ -47,6 +47,7 @@ __all__ = ["Asking", "ServingState", "observe"]
 STARTING = timedelta(minutes=2)
 """How long a pod may take to its first readiness before that is a fault: Ollama loads no weights for it."""
 
+_LOOPBACK = ("127.", "[::1]", "localhost")
 _RECENT = timedelta(hours=1)
 
 
@@ -137,6 +138,16 @@ class ServingState:
         return next(
             (Asking(f"{one.workload.kind} {one.workload.path}", template, each) for each in serving), None
         )
+
+    @property
+    def loopback(self) -> str:
+        """What says that Ollama listens inside its pod only: its log, or its setting; empty for neither."""
+        told = (line.message for line in self.log.or_else(()))
+        asking = self.asking
+        host = asking.container.env.get("OLLAMA_HOST", "") if asking is not None else ""
+        local = host.removeprefix("http://").startswith(_LOOPBACK)
+        said = next((each for each in told if each.removeprefix("Listening on ").startswith(_LOOPBACK)), "")
+        return said or (f"OLLAMA_HOST={host}" if local else "")
 
     def about(self, namespace: str, name: str, *kinds: str) -> tuple[Event, ...]:
         """Events of the last hour about an object, or about those it made; oldest first."""

@@ -22,7 +22,14 @@ LOAD_REASONS = (
     "RunnerKilled",
     "RunnerCrashed",
 )
-RESIDENCY_REASONS = ("NotResident", "KeepAliveShort", "OtherWeightsLoaded", "Reloading", "CardMemory")
+RESIDENCY_REASONS = (
+    "NotResident",
+    "KeepAliveShort",
+    "OtherWeightsLoaded",
+    "Reloading",
+    "CardMemory",
+    "AwaitsModel",
+)
 _OF_KIND = {
     FailureKind.ENGINE_TOO_OLD: ("EngineTooOld", "the engine is too old for it"),
     FailureKind.ENGINE_TOO_NEW: ("EngineTooNew", "the engine no longer reads its format"),
@@ -86,6 +93,8 @@ def diagnose_residency(observed: ServingState, promise: ModelPromise) -> Result 
     if found is None and disk is not None and disk.digest:
         # the same weights, loaded by another of their names
         found = next((each for each in observed.loaded.value if each.digest == disk.digest), None)
+    if found is None and disk is None and observed.present.seen:
+        return unknown("AwaitsModel", f"{promise.name} is not on the disk, so it cannot be loaded yet")
     if found is None:
         return _unloaded(observed, promise)
     if disk is not None and disk.digest and found.digest and disk.digest != found.digest:

@@ -59,7 +59,7 @@ def _absent(found: Mapping[str, Sequence[Sample]], cards: Cards, *, just_started
         return SeriesFault("SeriesMissing", message, own=True)
     if just_started:
         return SeriesFault("NotYetScraped", "no GPU series yet: Prometheus has just started", undecided=True)
-    return SeriesFault("SeriesMissing", f"Prometheus has none of the GPU series: {', '.join(absent)}")
+    return SeriesFault("NoSeries", f"Prometheus has none of the GPU series: {', '.join(absent)}")
 
 
 def _unsupported(name: str, cards: Cards) -> bool:
@@ -102,13 +102,14 @@ def _unnamed(observed: TelemetryState, samples: Sequence[Sample]) -> SeriesFault
     young = all(_younger(pod, observed, _SETTLING) for pod in holders)
     who = ", ".join(sorted(pod.path for pod in holders))
     if not told:
-        message = (
-            f"no GPU series carries a pod label (exported_pod) although {who} holds a card"
-            f"{_kubernetes_off(observed)}"
-        )
-        return SeriesFault("PodNotNamed", message, undecided=young)
+        message = f"no GPU series carries a pod label (exported_pod) although {who} holds a card"
+        if young:
+            return SeriesFault("PodNotNamedYet", f"{message}, which is new", undecided=True)
+        return SeriesFault("PodNotNamed", message + _kubernetes_off(observed))
     message = f"the GPU series name the pod {', '.join(sorted(told))}; the card is held by {who}"
-    return SeriesFault("OtherPodNamed", message, undecided=young)
+    if young:
+        return SeriesFault("PodNotNamedYet", f"{message}, which is new", undecided=True)
+    return SeriesFault("OtherPodNamed", message)
 
 
 def _younger(pod: Pod, observed: TelemetryState, limit: timedelta) -> bool:

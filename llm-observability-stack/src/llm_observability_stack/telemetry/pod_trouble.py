@@ -87,7 +87,8 @@ def pod_trouble(pod: Pod, now: datetime, events: Sequence[Event] = (), log: str 
             or failed_init
         ):
             code = last.exit_code if last.exit_code is not None else state.exit_code
-            why = _last_words(log) or last.message or state.message or (told[-1] if told else "")
+            killed = next((each for each in reversed(told) if "probe failed" in each.lower()), "")
+            why = killed or _last_words(log) or last.message or state.message or (told[-1] if told else "")
             ended = f", last exit code {code}" if code is not None else ""
             return trouble(
                 "Crashing",

@@ -3,15 +3,14 @@
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
 
 from llm_observability_stack.serving.observe import ServingState
-from llm_observability_stack.serving.reach import (
-    WEB_UI_REASONS,
-    diagnose_answer,
-    diagnose_backends,
-    diagnose_endpoints,
-    diagnose_web_ui_pods,
-    ready_addresses,
-)
+from llm_observability_stack.serving.reach import diagnose_answer, diagnose_endpoints, ready_addresses
 from llm_observability_stack.serving.spec import ServingSpec
+from llm_observability_stack.serving.web_ui_fault import (
+    WEB_UI_REASONS,
+    diagnose_backends,
+    diagnose_health,
+    diagnose_web_ui_pods,
+)
 
 __all__ = ["answers", "endpoints", "web_ui"]
 
@@ -78,6 +77,8 @@ def web_ui(_spec: ServingSpec, observed: ServingState) -> Result:
     if found is not None and (wrong := diagnose_backends(observed, found)) is not None:
         return wrong
     health = observed.web_ui_health.value
+    if (unwell := diagnose_health(observed, found, health)) is not None:
+        return unwell
     if health.document.get("status") is True:
         return passed(f"Open WebUI {found.namespace}/{found.name} is well" if found else "Open WebUI is well")
     return failed("WebUiDoesNotAnswer", f"{health.key}: {str(health.body)[:160]}")

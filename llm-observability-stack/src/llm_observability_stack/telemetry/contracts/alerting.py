@@ -4,6 +4,7 @@ from edge_llm_tests.contract import Result, contract, failed, passed, unknown
 
 from llm_observability_stack.telemetry.alert_path import lost_alerts, why_not_found
 from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.pod_trouble import Trouble
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, GRAFANA
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
@@ -55,12 +56,16 @@ def alertmanager(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         if observed.just_started:
             return unknown("NotYetDiscovered", "no Alertmanager yet: Prometheus has just started")
         if trouble is not None:
-            return failed("AlertmanagerDown", f"Prometheus found no Alertmanager: {trouble.message}")
+            return _down(f"Prometheus found no Alertmanager: {trouble.message}", trouble)
         reason, message = why_not_found(observed)
         return failed(reason, message)
     if trouble is not None and not observed.alertmanager_version.seen:
-        return failed("AlertmanagerDown", f"Alertmanager: {trouble.message}")
+        return _down(f"Alertmanager: {trouble.message}", trouble)
     return passed(f"{', '.join(found.active)}, version {observed.alertmanager_version.value}")
+
+
+def _down(message: str, trouble: Trouble) -> Result:
+    return failed("AlertmanagerDown", message, namespace=trouble.namespace, pod=trouble.pod)
 
 
 @contract(

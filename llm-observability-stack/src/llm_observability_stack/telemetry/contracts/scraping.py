@@ -1,8 +1,9 @@
 """Promises about what arrives: exporters run, targets are up and in time, series are there and move."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from edge_llm_tests.contract import Result, contract, failed, passed, unknown
+from edge_llm_tests.contract import Outcome, Result, contract, failed, passed, unknown
 
 from llm_observability_stack.telemetry.gpu_exporter import (
     absent_exporter,
@@ -12,7 +13,7 @@ from llm_observability_stack.telemetry.gpu_exporter import (
 )
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
-from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER
+from llm_observability_stack.telemetry.roles import ALERTMANAGER, COMPANIONS, GPU_EXPORTER
 from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, overdue, pod_of, scrape_fault
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
@@ -28,6 +29,7 @@ _SCRAPE_REASONS = (
     "ScrapeStalled",
     "NotYetScraped",
 )
+_DARK = ("TargetMissing", "TargetDown", "TargetTimedOut")
 _BELOW_GPU = (
     "host.driver-answers",
     "host.card-healthy",
@@ -94,14 +96,27 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 @contract(
     "telemetry.targets",
     "Prometheus scrapes every promised target: up, in time, lately",
-    reasons=_SCRAPE_REASONS,
+    reasons=("ExporterNotRunning", *_SCRAPE_REASONS),
     after=("gpu.node-ready", "gpu.cni", "gpu.cluster-dns", "telemetry.prometheus", "telemetry.monitors"),
 )
 def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """A target that is not there is as dark as one that is down, and no dashboard says so."""
     found = observed.targets.value
-    roles = (*spec.targets, *(role for role in COMPANIONS if role not in spec.targets and found.of(role)))
-    return _scraped(observed, roles)
+    beside = (role for role in COMPANIONS if role not in spec.targets and found.of(role))
+    roles = (*spec.targets, *(role for role in beside if not _told_of_elsewhere(observed, role)))
+    result = _scraped(observed, roles)
+    if result.outcome is not Outcome.FAIL or result.reason not in _DARK or not observed.cast.seen:
+        return result
+    trouble = observed.trouble(str(result.about["role"]))
+    if trouble is None:
+        return result
+    about = {**result.about, "namespace": trouble.namespace, "pod": trouble.pod}
+    return replace(result, reason="ExporterNotRunning", about=about)
+
+
+def _told_of_elsewhere(observed: TelemetryState, role: str) -> bool:
+    """Whether another contract tells why a target is dark: a dead Alertmanager is one fault and not two."""
+    return role == ALERTMANAGER and observed.cast.seen and observed.trouble(role) is not None
 
 
 @contract(
@@ -169,10 +184,12 @@ def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     "the promised GPU series are there for every card, and name the pod that holds it",
     reasons=(
         "SeriesMissing",
+        "NoSeries",
         "SeriesOld",
         "CardWithoutSeries",
         "PodNotNamed",
         "OtherPodNamed",
+        "PodNotNamedYet",
         "NotYetScraped",
     ),
     after=(
@@ -182,6 +199,7 @@ def samples(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "telemetry.monitors",
         "telemetry.gpu-exporter",
         "telemetry.gpu-target",
+        "telemetry.samples",
     ),
     applies=_wants_gpu_exporter,
 )

@@ -1,0 +1,14 @@
+"""The neighbours of the field cases; run it to list them."""
+
+import sys
+
+import situations_model
+import situations_serving
+import situations_telemetry
+from box import SITUATIONS, Box
+
+__all__ = ["SITUATIONS", "Box", "situations_model", "situations_serving", "situations_telemetry"]
+
+if __name__ == "__main__":
+    for each in SITUATIONS:
+        sys.stdout.write(f"{each.name:32} {each.base:20} {each.expect.outcome:8} {each.title}\n")
