@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 EDGE = Path(sys.executable).with_name("edge")
 SERVING = "llm-observability"
 MODEL = "smollm2:135m"
+READER = "system:serviceaccount:gpu-operator:edge-contract-reader"
 SETTLE_S = 90.0  # for a broken or healed part to show: the kubelet, probes and scrapes have their own pace
 
 pytestmark = [
@@ -229,6 +230,43 @@ def test_the_suite_is_green_on_the_healthy_box(box: Box, first: Said) -> None:
     )
     assert suite.code == 0, suite.out
     assert " passed" in suite.out
+
+
+def test_diagnosis_and_suite_only_read(box: Box, first: Said) -> None:
+    log = box.state_home / "edge" / "sandbox" / "log" / "audit.log"
+    before = log.stat().st_size
+    assert box.edge("diagnose").code == 0
+    assert box.run(sys.executable, "-m", "pytest", "-q", "edge-llm-tests", "--sandbox").code == 0
+    time.sleep(1)  # the API server writes its log in the background
+    with log.open("rb") as lines:
+        lines.seek(before)
+        entries = [json.loads(line) for line in lines.read().splitlines()]
+    read = [each for each in entries if each.get("impersonatedUser", {}).get("username") == READER]
+    assert len(read) > 20
+    assert {each["verb"] for each in read} <= {"get", "list", "watch"}
+    assert not [each for each in read if each.get("objectRef", {}).get("resource") == "secrets"]
+    assert not [each for each in read if each["responseStatus"]["code"] == http.client.FORBIDDEN]
+    ours = [each for each in entries if each.get("userAgent") == "edge-contract-reader"]
+    assert {each["verb"] for each in ours} == {"get", "list"}
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "create configmap planted --from-literal=a=b",
+        "patch deployment ollama -p {}",
+        "delete pod -l app.kubernetes.io/name=ollama",
+        "exec deployment/ollama -c ollama -- true",
+        "port-forward service/ollama 18123:11434",
+        "get secrets",
+        "scale deployment ollama --replicas=1",
+    ],
+)
+def test_the_reader_is_refused_a_write(box: Box, first: Said, attempt: str) -> None:
+    argv = ["kubectl", "--as", READER, "-n", SERVING, *attempt.split(" ")]
+    said = box.edge("sandbox", "shell", "--", "timeout", "20", *argv)
+    assert said.code not in (0, 124), said.out
+    assert "forbidden" in (said.err + said.out).lower()
 
 
 @dataclass(frozen=True)
