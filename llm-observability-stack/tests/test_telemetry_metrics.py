@@ -13,30 +13,23 @@ from edge_llm_tests.profile import Profile
 from edge_llm_tests.testing import answer, command
 from llm_observability_stack.exporter.board import Board
 from llm_observability_stack.exporter.catalogue import bounded, catalogue, family
+from llm_observability_stack.exporter.cluster_source import cluster_families
 from llm_observability_stack.exporter.contracts_source import outcome_families
 from llm_observability_stack.exporter.gpu_source import gpu_families
 from llm_observability_stack.exporter.kernel_log_source import xid_families
 from llm_observability_stack.exporter.ollama_source import _families
 from llm_observability_stack.exporter.profile_source import profile_source
+from llm_observability_stack.exporter.volume_source import volume_families
 from llm_observability_stack.serving import ServingSpec
 from llm_observability_stack.serving.spec import ModelPromise
 from llm_observability_stack.telemetry import LAYER, TelemetrySpec
 from prometheus_client.core import Metric
 
 RULES = files("llm_observability_stack") / "charts" / "edge-telemetry" / "files" / "rules" / "edge-llm.yml"
-OTHERS = {
-    # published by Prometheus of itself, and for each of its targets
-    "up": "prometheus",
-    "scrape_duration_seconds": "prometheus",
-    "prometheus_rule_evaluation_failures_total": "prometheus",
-    "prometheus_notifications_alertmanagers_discovered": "prometheus",
-    "prometheus_notifications_errors_total": "prometheus",
-    "prometheus_notifications_dropped_total": "prometheus",
-    "prometheus_tsdb_wal_writes_failed_total": "prometheus",
-    "prometheus_tsdb_compactions_failed_total": "prometheus",
-    "prometheus_tsdb_retention_limit_bytes": "prometheus",
-    "prometheus_tsdb_storage_blocks_bytes": "prometheus",
-}
+THIRD_PARTY: dict[str, list[str]] = yaml.safe_load(
+    (files("llm_observability_stack.telemetry") / "third_party.yaml").read_bytes()
+)
+OTHERS = {name for names in THIRD_PARTY.values() for name in names}
 MODEL = {
     "name": "a:1",
     "size": 1,
@@ -54,6 +47,12 @@ def of_ollama() -> tuple[Metric, ...]:
         "http:ollama:/api/ps": answer({"models": [MODEL]}),
     }
     return _families(Recording(reads=reads), 10)
+
+
+def of_the_cluster() -> tuple[Metric, ...]:
+    base = Path(__file__).parents[2] / "edge-cli/tests/cases/base/a100-k3s.json"
+    reads = json.loads(base.read_text())["reads"]
+    return cluster_families(Recording(reads=reads), "nvidia.com/gpu")
 
 
 def of_the_card() -> tuple[Metric, ...]:
@@ -74,6 +73,8 @@ def exposed() -> dict[str, Metric]:
         *of_ollama(),
         *of_the_card(),
         *profile_source(Profile("test", specs={"serving": serving})).collect(),
+        *volume_families({"metrics": "/"}),
+        *of_the_cluster(),
         *outcome_families(evaluate((LAYER,), profile, Recording())),
     ]
     return {f"{each.name}_total" if each.type == "counter" else each.name: each for each in found}
@@ -123,12 +124,14 @@ def test_each_source_of_the_list_is_one_of_the_exporter() -> None:
         "contracts",
         "gpu",
         "kernel-log",
+        "volumes",
+        "cluster",
     }
 
 
 def test_every_series_that_a_rule_asks_for_is_published_by_somebody() -> None:
     rules = expressions()
-    known = set(catalogue()) | set(OTHERS) | {name for name in rules if ":" in name}
+    known = set(catalogue()) | OTHERS | {name for name in rules if ":" in name}
     for name, expression in rules.items():
         assert asked_for(expression) <= known, name
 

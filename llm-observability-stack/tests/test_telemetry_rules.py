@@ -23,11 +23,15 @@ AT_ONCE = {
     "GpuRowRemapFailed",
     "GpuEccUncorrectable",
     "GpuPcieReplays",
+    "GpuNvlinkErrors",
 }  # windowed or for good
 FROM_THE_SERIES = {
     "ContractFailing",
     "ContractUndecided",
     "AdvisoryFailing",
+    "PodNotReady",
+    "ContainerRestarting",
+    "ContainerOutOfMemory",
 }  # layer, rung and owner are its labels
 
 
@@ -68,7 +72,7 @@ def test_an_alert_says_what_it_is_how_grave_it_is_and_where_its_page_is(name: st
 @pytest.mark.parametrize("name", sorted(set(alerts()) - FROM_THE_SERIES))
 def test_an_alert_says_where_on_the_ladder_it_belongs(name: str) -> None:
     labels = alerts()[name]["labels"]
-    assert labels["rung"] in ("host", "serving", "model", "telemetry", "profile")
+    assert labels["rung"] in ("host", "gpu", "serving", "model", "telemetry", "profile")
     if labels["layer"] == "profile":
         assert labels["owner"] == "gguf-observability"
     else:

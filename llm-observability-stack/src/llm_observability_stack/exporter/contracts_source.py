@@ -1,6 +1,7 @@
 """The outcome of every contract, from the same reads and the same judges as `edge diagnose`."""
 
 from edge_llm_tests import Layer, Outcome, evaluate
+from edge_llm_tests.errors import UsageError
 from edge_llm_tests.evaluate import Evaluation
 from edge_llm_tests.profile import Profile
 from edge_llm_tests.readers import ClusterReader, Target, collect, live_target
@@ -10,7 +11,7 @@ from llm_observability_stack.exporter.catalogue import family
 from llm_observability_stack.exporter.settings import Settings
 from llm_observability_stack.exporter.source import Source
 
-__all__ = ["contracts_source", "outcome_families"]
+__all__ = ["cluster_of", "contracts_source", "outcome_families"]
 
 
 def contracts_source(settings: Settings, layers: tuple[Layer, ...], profile: Profile) -> Source:
@@ -32,6 +33,18 @@ def _target(settings: Settings) -> Target:
     if settings.in_cluster:
         return Target(cluster=ClusterReader.in_cluster(), services=settings.services)
     return live_target(settings.kubeconfig, services=settings.services)
+
+
+def cluster_of(settings: Settings) -> ClusterReader:
+    """A reader of the cluster that the settings name.
+
+    Raises:
+        UsageError: The cluster cannot be read.
+    """
+    cluster = _target(settings).cluster
+    if cluster is None:
+        raise UsageError("no cluster is named", "give --in-cluster or --kubeconfig")
+    return cluster
 
 
 def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:

@@ -22,6 +22,7 @@ def profile_source(profile: Profile) -> Source:
     model = getattr(served, "model", "")
     chosen = canonical(model) if model else ""
     families: tuple[Metric, ...] = (
+        family("edge_gpus_promised", [((), float(profile.specs["serving"].gpu.count))]),
         family("edge_model_promised", [((name,), 1.0) for name in names]),
         family("edge_model_promised_resident", [((name,), float(names[name])) for name in names]),
         family(

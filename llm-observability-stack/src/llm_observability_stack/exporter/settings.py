@@ -33,6 +33,7 @@ class Settings:
         address: Address that both ports listen on.
         port: Port of `/metrics`.
         health_port: Port of `/healthz` and `/readyz`.
+        volumes: Name to path of each volume whose free room is watched.
         max_models: Models that get series of their own; more are only counted.
     """
 
@@ -48,6 +49,7 @@ class Settings:
     address: str = "0.0.0.0"  # noqa: S104 - a pod's port; a NetworkPolicy decides who reaches it
     port: int = 9835
     health_port: int = 9836
+    volumes: Mapping[str, str] = field(default_factory=dict)
     max_models: int = 50
 
 
@@ -89,6 +91,7 @@ def parse_settings(argv: Sequence[str], environment: Mapping[str, str] | None = 
         address=value("address", Settings.address),
         port=_port("port", value("port", str(Settings.port))),
         health_port=_port("health_port", value("health_port", str(Settings.health_port))),
+        volumes=_volumes("volumes", value("volumes")),
         max_models=_count("max_models", value("max_models", str(Settings.max_models))),
     )
     if settings.port == settings.health_port and settings.port != 0:
@@ -131,6 +134,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--address", help="address that both ports listen on (0.0.0.0)")
     parser.add_argument("--port", help="port of /metrics (9835)")
     parser.add_argument("--health-port", help="port of /healthz and /readyz (9836)")
+    parser.add_argument(
+        "--volumes", metavar="NAME=PATH,...", help="volumes whose free room is watched, by name"
+    )
     parser.add_argument("--max-models", metavar="COUNT", help="models that get series of their own (50)")
     return parser
 
@@ -152,6 +158,18 @@ def _url(service: str, url: str) -> str:
     if not usable:
         raise UsageError(f"{_named(f'{service}_url')} is {url!r}", "write http://HOST:PORT")
     return url.rstrip("/")
+
+
+def _volumes(name: str, value: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in filter(None, value.split(",")):
+        volume, _, path = pair.partition("=")
+        if not (volume.isidentifier() and path.startswith("/")) or volume in found:
+            raise UsageError(
+                f"{_named(name)} is {value!r}", "write NAME=/PATH, each name once, comma between"
+            )
+        found[volume] = path
+    return found
 
 
 def _flag(name: str, value: str) -> bool:

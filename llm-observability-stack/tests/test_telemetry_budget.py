@@ -1,0 +1,57 @@
+"""The budget of series: what a box has, what the limits allow at most, and what the scrape refuses."""
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from edge_llm_tests import Recording, evaluate, load_layers
+from edge_llm_tests.profile import load_profile
+from llm_observability_stack.exporter.catalogue import catalogue
+from llm_observability_stack.exporter.contracts_source import outcome_families
+
+CHART = files("llm_observability_stack") / "charts" / "edge-telemetry"
+BASE = Path(__file__).parents[2] / "edge-cli/tests/cases/base/a100-k3s.json"
+pytestmark = pytest.mark.skipif(not BASE.is_file(), reason="no checkout: the recorded boxes are not packaged")
+CARDS_LIMIT, MODELS_LIMIT, PODS_LIMIT, NODES_LIMIT, CONTAINERS = 64, 50, 200, 200, 2
+SPLITS = {"clock": 3, "reason": 5, "scope": 2, "cause": 2}  # values of the labels that divide a card's series
+
+
+def sample_limit() -> int:
+    template = (CHART / "templates" / "_prometheus.tpl").read_text()
+    return int(re.findall(r"sample_limit: (\d+)", template)[0])
+
+
+def most() -> int:
+    """Series of the exporter where each limit is reached at once."""
+    total = 200  # Xids, by the source's own limit
+    for entry in catalogue().values():
+        labels = set(entry.labels)
+        if "gpu" in labels:
+            parts = [SPLITS[label] for label in labels & set(SPLITS)]
+            total += CARDS_LIMIT * (parts[0] if parts else 1)
+        elif "container" in labels:
+            total += PODS_LIMIT * CONTAINERS
+        elif "pod" in labels:
+            total += PODS_LIMIT
+        elif "node" in labels:
+            total += NODES_LIMIT
+        elif "model" in labels:
+            total += MODELS_LIMIT
+    return total + contracts()
+
+
+def contracts() -> int:
+    layers = load_layers()
+    recording = Recording(reads=json.loads(BASE.read_text())["reads"])
+    families = outcome_families(evaluate(layers, load_profile("a100", layers), recording))
+    return sum(len(each.samples) for each in families)
+
+
+def test_the_contracts_of_a_box_are_a_few_hundred_series() -> None:
+    assert 100 < contracts() < 600
+
+
+def test_all_limits_together_stay_below_what_the_scrape_refuses() -> None:
+    assert most() < sample_limit()
