@@ -182,3 +182,15 @@ def test_a_vocabulary_of_262144_is_read_in_time_and_memory(file: Path) -> None:
 def test_pair_writes_what_is_read(file: Path) -> None:
     file.write_bytes(header(0, 1) + pair("a", "\x1b[31mred"))
     assert read_header(file).metadata == {"a": "\x1b[31mred"}
+
+
+@pytest.mark.parametrize("length", [10, 1 << 40, (1 << 63) + 1, (1 << 64) - 1])
+@pytest.mark.parametrize("place", [0, 4999, 5000])
+def test_a_string_of_a_long_array_that_leaves_the_file_is_found(file: Path, place: int, length: int) -> None:
+    strings = [string("a")] * 5001
+    strings[place] = struct.pack("<Q", length)
+    file.write_bytes(
+        header(0, 1) + string("k") + struct.pack("<IIQ", 9, 8, 5001) + b"".join(strings[: place + 1])
+    )
+    with pytest.raises(GgufError):
+        read_header(file)

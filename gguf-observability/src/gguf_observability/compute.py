@@ -9,6 +9,8 @@ from enum import Enum, StrEnum, auto
 from gguf_observability.kv_cache import Exactness, KvCache, Serving, is_latent
 from gguf_observability.model import Model
 from gguf_observability.recurrence import recurs
+from gguf_observability.rotation import quantised, rotation_bytes
+from gguf_observability.sliding import sliding_window
 
 __all__ = ["Compute", "Engine", "compute_buffers", "tokens_at_once"]
 
@@ -41,7 +43,6 @@ _SCALED_INPUT = frozenset(("gemma3", "gemma4"))
 _POST_NORMS = frozenset(("gemma2", "gemma3", "gemma4"))
 _DENSE_WINS_SHARE = 0.9
 _LANE = 8
-_ROTATION = 64
 _WIDE_FFN = 2  # the form holds where the feed-forward is at least so many times the embedding
 _VERIFIED = frozenset(
     (
@@ -175,8 +176,17 @@ def _trust(model: Model, serving: Serving, engine: Engine) -> tuple[Exactness, s
         return Exactness.APPROXIMATE, "without flash attention: compared on few architectures, on b11434"
     if model.architecture == "lfm2" and model.integer("attention.sliding_window", 0):
         return Exactness.APPROXIMATE, "short convolutions with a window were not compared"
-    if engine is Engine.B10488 and any(recurs(model)):
+    if engine is Engine.B10488:
+        return _trust_b10488(model, serving)
+    return Exactness.EXACT, ""
+
+
+def _trust_b10488(model: Model, serving: Serving) -> tuple[Exactness, str]:
+    if any(recurs(model)):
         return Exactness.APPROXIMATE, "recurrent layers were compared on b11434 alone"
+    small = {quantised(serving.cache_k), quantised(serving.cache_v)}
+    if True in small and (len(small) > 1 or any(sliding_window(model).slides)):
+        return Exactness.APPROXIMATE, "a quantised cache beside windows, or keys and values that differ"
     return Exactness.EXACT, ""
 
 
@@ -197,7 +207,7 @@ def _dense_peak_wins(model: Model) -> bool:
     return 3 * _feed_forward(model) >= used * (2 * width + model.embedding) * _DENSE_WINS_SHARE
 
 
-def _elements(model: Model, engine: Engine, place: _Place) -> int:
+def _elements(model: Model, serving: Serving, engine: Engine, place: _Place) -> int:
     """Elements a token at the widest moment."""
     embedding = model.embedding
     feed = (1 if model.architecture in _UNGATED else 3) * _feed_forward(model)
@@ -211,7 +221,9 @@ def _elements(model: Model, engine: Engine, place: _Place) -> int:
         return other
     more = embedding if model.architecture in _PARALLEL_RESIDUAL else 0
     if engine is Engine.B10488:
-        return feed + 3 * embedding + _values_width(model) + more
+        # values that are turned back before they are quantised leave a hole that attention's result fits in
+        reused = quantised(serving.cache_v) and not any(sliding_window(model).slides)
+        return feed + 3 * embedding + (0 if reused else _values_width(model)) + more
     return feed + 5 * embedding + more
 
 
@@ -250,18 +262,18 @@ def _peak(model: Model, serving: Serving, cache: KvCache, engine: Engine, place:
     size = _ALIGNMENT + (_ALIGNMENT if any(recurs(model)) else 0)
     size += indices * _aligned(_I64 * tokens) + _inputs(model, tokens, engine, place)
     size += _SPLIT_BYTES if tokens % _LANE else 0
-    elements = _elements(model, engine, place)
+    elements = _elements(model, serving, engine, place)
     plain = _F32 * tokens * elements + _F16 * tokens * cells
     if not serving.flash_attention and indices and place is not _Place.LOOK_UP:
         scores = _attention_elements(model, serving) + cells - (4 if slides else 2)
         plain = _F32 * tokens * max(elements + cells, scores)
-    return size + plain + _rotation(model, serving, cache)
+    return size + plain + rotation_bytes(model, serving, cache)
 
 
 def _inputs(model: Model, tokens: int, engine: Engine, place: _Place) -> int:
     """Bytes of token numbers, positions and scales; a card does not hold all of them."""
     one = _aligned(_F32 * tokens)
-    scaled = one if model.architecture in _SCALED_INPUT else 0
+    scaled = one if model.architecture in _SCALED_INPUT and engine is Engine.B11434 else 0
     if place is _Place.PART_CARD:
         return one
     if place is _Place.WHOLE_CARD:
@@ -282,31 +294,6 @@ def _attention_elements(model: Model, serving: Serving) -> int:
 def _output_only(serving: Serving, model: Model, vocabulary: int) -> int:
     """Bytes on a card that has the output layer alone: the logits and what they are made of."""
     return _F32 * serving.parallel * (vocabulary + model.embedding)
-
-
-def _rotation(model: Model, serving: Serving, cache: KvCache) -> int:
-    """Bytes of the matrices that turn keys and values before they are quantised."""
-    if is_latent(model):
-        return 0
-    key, value = model.head_width("key_length"), model.head_width("value_length")
-    quantised = [each.lower() not in ("f16", "f32", "bf16") for each in (serving.cache_k, serving.cache_v)]
-    kept = [layer.slides for layer in cache.layers if layer.attention]
-    size = 0
-    for slides in {*kept}:
-        width = model.integer("attention.key_length_swa", key) if slides else key
-        if quantised[0] and key % _ROTATION == 0:
-            size += _F32 * _rotated(width) ** 2
-        if quantised[1] and value % _ROTATION == 0:
-            size += _F32 * _ROTATION**2
-    return size
-
-
-def _rotated(width: int) -> int:
-    """The largest 64 times a power of two that divides the width of a head."""
-    side = _ROTATION
-    while width % (2 * side) == 0:
-        side *= 2
-    return side
 
 
 def _aligned(size: int) -> int:

@@ -66,19 +66,24 @@ class Cursor:
     def skip_strings(self, count: int) -> None:
         """Walk over `count` strings, checking that each lies inside the file."""
         unpack, buffer, position, left = U64.unpack_from, self.buffer, self.position, count
-        size = self.size
+        length = 0
         while left:
+            done = 0
             try:
-                while left:
+                for done in range(left):  # noqa: B007 - how many were read is what counts after an exception
                     (length,) = unpack(buffer, position)
-                    if length > size:
-                        self.position = position
-                        raise GgufError("string longer than the file", position, f"{length} bytes")
                     position += 8 + length
-                    left -= 1
-            except error:
-                self.position = min(position, size)
+                left = 0
+            except (error, OverflowError, IndexError):
+                left -= done
+                self._inside(position, length)
+                self.position = position
                 self.reach(position + 8)
-        self.position = min(position, size)
+        self._inside(position, length)
         self.reach(position)
         self.position = position
+
+    def _inside(self, end: int, length: int) -> None:
+        """Check that a string of `length` bytes that ends at `end` lies in the file."""
+        if end > self.size:
+            raise GgufError("string longer than the file", end - 8 - length, f"{length} bytes")

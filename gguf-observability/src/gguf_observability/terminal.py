@@ -2,7 +2,10 @@
 
 import sys
 import unicodedata
-from typing import TextIO
+
+TYPE_CHECKING = False  # what typing has, without the 6 ms of importing it
+if TYPE_CHECKING:
+    from typing import TextIO
 
 __all__ = ["printable", "say"]
 
@@ -10,7 +13,7 @@ _UNSAFE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Control, format (bidirectional ones too), surrogates, private, unassigned, separators of lines."""
 
 
-def say(text: str, to: TextIO | None = None) -> None:
+def say(text: str, to: "TextIO | None" = None) -> None:
     """Write `text` and a line's end: to stdout, or where it is told."""
     (sys.stdout if to is None else to).write(f"{text}\n")
 
