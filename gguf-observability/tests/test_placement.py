@@ -89,3 +89,17 @@ def test_engine_of_a_version(version: str, engine: Engine | None) -> None:
 def test_the_guess_before_a_load_is_the_usual_formula(small: Header) -> None:
     model = Model(small.metadata)
     assert guessed_before_load(small, model, 4096) == small.file_size + 2 * 30 * 3 * 64 * 4096 * 2
+
+
+def test_ollama_ps_loses_the_cache_of_layers_that_see_everything(tmp_path: Path) -> None:
+    shape = {"block_count": 6, "embedding_length": 64, "feed_forward_length": 256, "context_length": 8192}
+    shape |= {"attention.head_count": 4, "attention.head_count_kv": 4, "attention.sliding_window": 512}
+    path = tmp_path / "g.gguf"
+    keys = {f"gemma3.{key}": value for key, value in shape.items()}
+    path.write_bytes(gguf({"general.architecture": "gemma3", **keys}, [("token_embd.weight", (64, 8192))]))
+    found = estimate(read_header(path), Serving(8192))
+    shown = shown_by_ollama(found)
+    assert found.full.size == 4 * 16 * 2 * 2 * 8192
+    assert found.sliding.size == 5 * 4 * 16 * 2 * 2 * 1024
+    assert shown.size == pytest.approx(found.size - found.full.size, abs=0.02 * MIB)
+    assert "left out" in shown.distortions[0]

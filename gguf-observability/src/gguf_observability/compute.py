@@ -37,11 +37,11 @@ _UNGATED = frozenset(
     )
 )
 """Their feed-forward has no gate: one wide product at a time, not three."""
-_LEADING_DENSE = "deepseek2"  # the one whose leading dense blocks were compared
+_EXPERTS_AS_WIDE = frozenset(("hunyuan-moe", "jamba", "minimax-01", "minimax-m2", "olmoe"))
+"""Their experts are as wide as the feed-forward that the file names."""
 _SCALED_INPUT = frozenset(("gemma3", "gemma4"))
 """These have one more number for each token among their inputs."""
 _POST_NORMS = frozenset(("gemma2", "gemma3", "gemma4"))
-_DENSE_WINS_SHARE = 0.9
 _LANE = 8
 _WIDE_FFN = 2  # the form holds where the feed-forward is at least so many times the embedding
 _VERIFIED = frozenset(
@@ -161,14 +161,14 @@ def _weaker(exactness: Exactness) -> Exactness:
 
 
 def _trust(model: Model, serving: Serving, engine: Engine) -> tuple[Exactness, str]:
-    if model.integer("expert_count", 0) and not _dense_peak_wins(model):
+    if model.integer("expert_count", 0):
         return (
             Exactness.APPROXIMATE,
-            "mixture of experts: how the allocator packs them is not modelled, it may be far off",
+            "mixture of experts: exact where it was compared, elsewhere it may be off",
         )
     if is_latent(model):
         return Exactness.APPROXIMATE, "latent attention: compared on one model alone"
-    if model.architecture not in _VERIFIED and not model.integer("expert_count", 0):
+    if model.architecture not in _VERIFIED:
         return Exactness.APPROXIMATE, f"the dense form was not compared with {model.architecture}"
     if _feed_forward(model) < _WIDE_FFN * model.embedding and not _other_peak(model):
         return Exactness.APPROXIMATE, "a narrow feed-forward: the peak lies elsewhere"
@@ -199,18 +199,10 @@ def _values_width(model: Model) -> int:
     return max(model.heads, default=0) * model.head_width("value_length")
 
 
-def _dense_peak_wins(model: Model) -> bool:
-    """Whether leading dense blocks, not the expert ones, are the widest."""
-    if model.architecture != _LEADING_DENSE or not model.integer("leading_dense_block_count", 0):
-        return False
-    used, width = model.integer("expert_used_count", 0), model.integer("expert_feed_forward_length", 0)
-    return 3 * _feed_forward(model) >= used * (2 * width + model.embedding) * _DENSE_WINS_SHARE
-
-
 def _elements(model: Model, serving: Serving, engine: Engine, place: _Place) -> int:
     """Elements a token at the widest moment."""
     embedding = model.embedding
-    feed = (1 if model.architecture in _UNGATED else 3) * _feed_forward(model)
+    feed = _feed_elements(model)
     other = _other_peak(model)
     if place is _Place.LOOK_UP:
         return 4 * embedding
@@ -227,6 +219,20 @@ def _elements(model: Model, serving: Serving, engine: Engine, place: _Place) -> 
     return feed + 5 * embedding + more
 
 
+def _feed_elements(model: Model) -> int:
+    """Elements a token of the widest feed-forward: gate, up and their product, of all experts in use."""
+    dense = (1 if model.architecture in _UNGATED else 3) * _feed_forward(model)
+    if not model.integer("expert_count", 0):
+        return dense
+    own = 0 if model.architecture in _EXPERTS_AS_WIDE else model.integer("expert_feed_forward_length", 0)
+    width, used = own or _feed_forward(model), model.integer("expert_used_count", 1)
+    experts = 3 * used * width
+    if 2 * width < model.embedding:  # what the experts give back does not fit where gate and up were
+        experts += used * model.embedding
+    leading = model.integer("leading_dense_block_count", 0) > 0
+    return max(experts, dense) if leading and own else experts
+
+
 def _other_peak(model: Model) -> int:
     """Elements a token of a peak that is not a dense feed-forward; 0 where that one is the peak."""
     embedding = model.embedding
@@ -234,9 +240,6 @@ def _other_peak(model: Model) -> int:
         heads = max(model.heads)
         key, per_head = model.integer("attention.key_length"), model.integer("attention.key_length_mla")
         return 5 * embedding + heads * (2 * key + per_head)
-    if model.integer("expert_count", 0) and not _dense_peak_wins(model):
-        used, width = model.integer("expert_used_count", 0), model.integer("expert_feed_forward_length", 0)
-        return 5 * embedding + used * (3 * width + embedding)
     if not _feed_forward(model):
         inner, state = model.integer("ssm.inner_size", 0), model.integer("ssm.state_size", 0)
         return embedding + 7 * inner + 4 * state if inner else 0

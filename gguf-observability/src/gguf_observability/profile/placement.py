@@ -11,6 +11,7 @@ __all__ = ["PLACEMENT_REASONS", "diagnose_cpu", "diagnose_gpu", "diagnose_last_l
 
 PLACEMENT_REASONS = (
     "NothingLoaded",
+    "StillLoading",
     "CardHeldByOthers",
     "AsksTooMuch",
     "LayersLimited",
@@ -74,9 +75,11 @@ def diagnose_gpu(spec: ProfileSpec, observed: ProfileState, model: LoadedModel) 
             "ImplausibleAccount",
             f"{model.name}: {model.vram_bytes} of {model.size_bytes} bytes on the card is no account",
         )
-    if model.vram_bytes / model.size_bytes < spec.gpu_share:
-        return _short(observed, model)
-    return _proof(observed, model)
+    short = model.vram_bytes / model.size_bytes < spec.gpu_share
+    found = _short(observed, model) if short else _proof(observed, model)
+    if found is not None and model.expires_at is None:
+        return unknown("StillLoading", f"{model.name} is being loaded: where it will be is not decided yet")
+    return found
 
 
 def _short(observed: ProfileState, model: LoadedModel) -> Result:
