@@ -181,7 +181,7 @@ def test_a_layer_is_installed_only_after_the_contracts_below_hold(fresh: World) 
     installed = [told for told in fresh.told if told.stage is Stage.INSTALL and told.layer == "serving"]
     waited = [told for told in fresh.told if told.stage is Stage.WAIT and told.layer == "gpu"]
     assert fresh.told.index(waited[-1]) < fresh.told.index(installed[0])
-    assert 30 <= fresh.now_s < 32
+    assert 30 <= fresh.now_s < 36, "and the second layer is looked at twice"
 
 
 def test_a_second_run_on_a_healthy_box_looks_once_and_changes_nothing(healthy: World) -> None:
@@ -265,6 +265,20 @@ def test_contracts_that_hold_on_the_pods_from_before_do_not_end_an_upgrade(healt
     assert (ascent.end, ascent.unfinished) == (End.TIMED_OUT, "deployment/ollama")
     status["observedGeneration"] = 2
     assert healthy.climb().end is End.HOLDS
+
+
+def test_what_held_right_after_an_install_is_looked_at_again(fresh: World) -> None:
+    fresh.later = [(2.0, {"gpu.works": "Broken"})]
+    ascent = fresh.climb()
+    assert (ascent.end, ascent.layer) == (End.TERMINAL, GPU)
+    assert fresh.did == ["apply plugin"]
+
+
+def test_a_layer_below_that_breaks_meanwhile_ends_the_wait(fresh: World) -> None:
+    fresh.effects["ollama"] = {"gpu.works": "Absent"}
+    ascent = fresh.climb()
+    assert (ascent.end, ascent.layer) == (End.CLOSED, SERVING)
+    assert fresh.now_s < 70
 
 
 def test_a_failed_revision_is_applied_again(healthy: World) -> None:

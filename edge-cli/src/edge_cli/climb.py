@@ -131,7 +131,13 @@ class _Climb:
             limits = replace(limits, timeout_s=min(limits.timeout_s, _NO_RELEASE_PATIENCE_S))
         settling_s = limits.settling_s if any(standing.revision for standing in changed) else 0.0
         may_reapply = bool(standings) and not changed
-        patience = Patience(limits, now_s, may_reapply=may_reapply, settled_s=now_s + settling_s)
+        patience = Patience(
+            limits,
+            now_s,
+            may_reapply=may_reapply,
+            settled_s=now_s + settling_s,
+            fresh_s=now_s + limits.fresh_s if changed else 0.0,
+        )
         with span(f"wait: {layer.name}"):
             look, verdict = await self._wait(patience, layer)
         self._waited_s += ground.clock() - now_s
@@ -200,13 +206,16 @@ class _Climb:
 
 
 def _waiting(layer: Layer, broken: tuple[Finding, ...], workload: str, event: str) -> Progress:
-    subject, said = workload, "its roll-out goes on"
+    subject, said = "a second look", "all contracts hold"
+    if workload:
+        subject, said = workload, "its roll-out goes on"
     if broken:
         subject, said = broken[0].contract.id, broken[0].result.message
     return Progress(Stage.WAIT, layer.name, subject, redact_text(said)[0], redact_text(event)[0])
 
 
 _ENDS = {
+    Verdict.CLOSED: End.CLOSED,
     Verdict.TERMINAL: End.TERMINAL,
     Verdict.STALLED: End.STALLED,
     Verdict.TIMED_OUT: End.TIMED_OUT,
