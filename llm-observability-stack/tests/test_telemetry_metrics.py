@@ -147,7 +147,9 @@ def test_the_check_of_rules_can_fail() -> None:
 
 def test_metrics_of_others_that_are_allowed_are_used() -> None:
     used: set[str] = set().union(*(asked_for(each) for each in expressions().values()))
-    assert set(OTHERS) <= used
+    boards = (RULES.parent.parent / "dashboards").iterdir()  # type: ignore[attr-defined]  # a folder of the package
+    told = " ".join(each.read_text() for each in boards)
+    assert {name for name in OTHERS - used if not re.search(rf"\b{name}\b", told)} == set()
 
 
 def test_a_label_value_is_bounded_printable_and_told_apart() -> None:
