@@ -164,6 +164,9 @@ MODEL = {"name": "own:1", "pull": {}}
         ("telemetry", {"prometheus": {"storage": {"size": "20"}}}, "/prometheus/storage/size"),
         ("telemetry", {"scrape": {"intervalSeconds": 5}}, "timeoutSeconds is above"),
         ("telemetry", {"mode": "both"}, "/mode"),
+        ("telemetry", {"exporter": {"volumes": {"Metrics Disk": "prometheus-data"}}}, "Metrics Disk"),
+        ("telemetry", {"prometheus": {"storage": {"size": "-5Gi"}}}, "/prometheus/storage/size"),
+        ("telemetry", {"scrape": {"intervalSeconds": 0}}, "/scrape/intervalSeconds"),
         ("telemetry", {"exporter": {"gpu": True}}, "exporter.runtimeClassName"),
         ("telemetry", {"alertmanager": {"receivers": {"default": {"mailTo": "a@b.c"}}}}, "smarthost"),
     ],
@@ -425,6 +428,63 @@ def test_the_exporter_reads_with_the_contracts_own_role() -> None:
     assert binding["subjects"] == [
         {"kind": "ServiceAccount", "name": "edge-exporter", "namespace": NAMESPACE}
     ]
+
+
+def watched(values: Mapping[str, Any]) -> tuple[list[str], dict[str, Mapping[str, Any]]]:
+    """What the exporter is told of volumes, and the claims of its pod by where they are mounted."""
+    pod = pod_of(one(render("telemetry", values), "Deployment", "edge-exporter"))
+    [container] = pod["containers"]
+    claims = {each["name"]: each.get("persistentVolumeClaim") for each in pod["volumes"]}
+    mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+    assert all(each["readOnly"] for path, each in mounts.items() if path.startswith("/volumes/"))
+    at = {path: claims[each["name"]] for path, each in mounts.items() if path.startswith("/volumes/")}
+    args = container["args"]
+    told = args[args.index("--volumes") + 1].split(",") if "--volumes" in args else []
+    return told, at
+
+
+def test_the_volumes_of_prometheus_and_of_the_models_are_watched_without_being_touched() -> None:
+    told, at = watched({})
+    assert told == ["metrics=/volumes/metrics", "models=/volumes/models"]
+    assert at == {
+        "/volumes/metrics": {"claimName": "prometheus-data", "readOnly": True},
+        "/volumes/models": {"claimName": "ollama-models", "readOnly": True},
+    }
+
+
+def test_a_volume_on_another_node_or_of_another_chart_is_left_out() -> None:
+    assert watched({"exporter": {"volumes": {"models": ""}}})[0] == ["metrics=/volumes/metrics"]
+    assert watched({"mode": "operator"})[0] == ["models=/volumes/models"]
+    assert watched({"mode": "operator", "exporter": {"volumes": {"models": ""}}}) == ([], {})
+
+
+def test_the_watched_claims_are_those_that_the_charts_make() -> None:
+    made = {
+        each["metadata"]["name"]
+        for release in CHARTS
+        for each in of_profile(release, "sandbox")
+        if each["kind"] == "PersistentVolumeClaim"
+    }
+    assert {each["claimName"] for each in watched({})[1].values()} <= made
+
+
+def test_the_gpu_exporter_reads_the_counters_that_rules_stand_on() -> None:
+    documents = of_profile("telemetry", "a100")
+    counters = one(documents, "ConfigMap", "dcgm-counters")["data"]["counters.csv"]
+    assert counters.strip() == (chart("telemetry") / "files" / "dcgm" / "counters.csv").read_text().strip()
+    pod = pod_of(one(documents, "DaemonSet", "dcgm-exporter"))
+    [container] = pod["containers"]
+    path = env_of(container)["DCGM_EXPORTER_COLLECTORS"]
+    [mount] = [each for each in container["volumeMounts"] if path.startswith(f"{each['mountPath']}/")]
+    assert {"name": mount["name"], "configMap": {"name": "dcgm-counters"}} in pod["volumes"]
+    assert path == f"{mount['mountPath']}/counters.csv"
+
+
+def test_an_explosion_of_labels_fails_the_scrape_of_any_target() -> None:
+    config = config_of({"scrape": {"extra": [{"job": "x", "targets": ["h:1"]}]}}, "prometheus")
+    limits = ("sample_limit", "label_limit", "label_value_length_limit")
+    assert all(config["global"][each] > 0 for each in limits)
+    assert not [job for job in config["scrape_configs"] if any(each in job for each in limits)]
 
 
 def test_nobody_is_woken_until_a_receiver_is_filled_in() -> None:

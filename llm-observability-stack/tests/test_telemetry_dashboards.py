@@ -1,4 +1,4 @@
-"""Dashboards as files: their structure, and that expressions parse and ask for series that somebody publishes."""
+"""Dashboards as files: their structure, and that expressions parse and ask for series that are published."""
 
 import json
 import re

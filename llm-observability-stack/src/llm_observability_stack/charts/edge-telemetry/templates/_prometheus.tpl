@@ -18,6 +18,10 @@ global:
   scrape_interval: {{ .Values.scrape.intervalSeconds }}s
   scrape_timeout: {{ .Values.scrape.timeoutSeconds }}s
   evaluation_interval: {{ .Values.scrape.intervalSeconds }}s
+  # Of each target. More is an explosion of labels: better a failed scrape that says so than a full disk.
+  sample_limit: 10000
+  label_limit: 64
+  label_value_length_limit: 1024
   {{- with .Values.prometheus.externalLabels }}
   external_labels:
     {{- toYaml . | nindent 4 }}
@@ -41,9 +45,6 @@ scrape_configs:
     static_configs:
       - targets: ["alertmanager:9093"]
   - job_name: edge-exporter
-    # More than this is a fault of the exporter: better a failed scrape that says so than a full disk.
-    sample_limit: 10000
-    label_value_length_limit: 1024
     static_configs:
       - targets: ["edge-exporter:9835"]
   {{- if .Values.dcgm.enabled }}
