@@ -43,7 +43,7 @@ class Lookout:
 
     def __init__(self, target: Target, profile: Profile) -> None:
         host = target.host
-        self._target = (
+        self.target = (
             target if host is None else replace(target, host=_RememberingHost(host.prefix, host.root))
         )
         self._profile = profile
@@ -53,11 +53,11 @@ class Lookout:
         return await _in_thread(lambda: self._look(layers))
 
     def _look(self, layers: tuple[Layer, ...]) -> Look:
-        cluster = self._target.cluster
+        cluster = self.target.cluster
         if cluster is not None and not cluster.impersonating:
             # Layer 1 brings the read-only identity: from then on its rights are proven by using them
-            self._target = replace(self._target, cluster=cluster.as_reader())
-        recording = collect(layers, self._profile, self._target)
+            self.target = replace(self.target, cluster=cluster.as_reader())
+        recording = collect(layers, self._profile, self.target)
         return Look(recording, evaluate(layers, self._profile, recording))
 
 
