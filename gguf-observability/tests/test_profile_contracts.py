@@ -506,3 +506,9 @@ def test_results_say_where_ollama_is() -> None:
     assert about["model"] == "qwen2.5:7b"
     del reads[PODS]
     assert "workload" not in findings(reads)["profile.processor"].result.about
+
+
+def test_a_model_that_is_being_loaded_is_not_judged_by_where_it_is() -> None:
+    reads = box()
+    loaded(reads, size_vram=0, expires_at="0001-01-01T00:00:00Z")
+    assert verdict(reads, "profile.processor") == ("unknown", "StillLoading")

@@ -346,3 +346,20 @@ def test_an_image_of_another_architecture_is_told_from_a_crash() -> None:
     said = ended("Error", 255, "2026-06-15T11:57:00Z", "exec /bin/ollama: exec format error")
     state(reads, waiting("CrashLoopBackOff"), lastState=said)
     assert verdict(reads, "serving.running") == ("fail", "OtherPlatform")
+
+
+@pytest.mark.parametrize(
+    ("line", "independent"),
+    [
+        ("2026-06-15T11:57:01,000000+00:00 oom-kill:constraint=CONSTRAINT_NONE,global_oom\n", False),
+        ("2026-06-15T09:57:01,000000+00:00 oom-kill:constraint=CONSTRAINT_NONE,global_oom\n", True),
+        ("no time oom-kill:constraint=CONSTRAINT_NONE,global_oom\n", True),
+        ("", True),
+    ],
+)
+def test_a_kill_for_the_whole_machine_is_the_machines(line: str, independent: bool) -> None:
+    reads = box()
+    reads[DMESG]["stdout"] += line
+    state(reads, waiting("CrashLoopBackOff"), lastState=ended("OOMKilled", 137, "2026-06-15T11:57:00Z"))
+    found = finding(reads, "serving.running")
+    assert (found.result.reason, found.result.independent) == ("OomKilled", independent)

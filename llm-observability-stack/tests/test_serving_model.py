@@ -388,3 +388,16 @@ def test_a_model_that_is_still_brought_is_waited_for_and_not_called_unloaded() -
     reads = box()
     absent(reads)
     assert verdict(reads, "model.resident") == ("blocked", "AwaitsModel")
+
+
+def test_a_model_of_an_ollama_that_has_just_started_is_waited_for() -> None:
+    reads = box()
+    models(reads, PS).clear()
+    reads[LOG]["body"] = ""
+    pod = next(each for each in reads[PODS]["body"]["items"] if each["metadata"]["name"].startswith("ollama"))
+    pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = "2026-06-15T11:59:10Z"
+    assert verdict(reads, "model.resident") == ("unknown", "JustStarted")
+    pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = "2026-06-15T11:50:10Z"
+    assert verdict(reads, "model.resident") == ("fail", "NotResident")
+    del pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+    assert verdict(reads, "model.resident") == ("fail", "NotResident")

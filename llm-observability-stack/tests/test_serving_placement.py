@@ -260,7 +260,7 @@ def test_replicas_beyond_the_gpus_are_no_rollout() -> None:
     pending(reads, HELD)
     reads[PODS]["body"]["items"].append(first)
     found = findings(reads)["serving.scheduled"]
-    assert found.result.reason == "GpuHeld"
+    assert found.result.reason == "MoreReplicasThanGpus"
     assert "its own replicas" in found.result.message
 
 
@@ -527,3 +527,25 @@ def test_without_an_ollama_nothing_else_is_judged() -> None:
         "serving.answers": None,
         "serving.webui": None,
     }
+
+
+def test_an_image_for_cards_of_another_vendor() -> None:
+    reads = box()
+    item(reads, PODS)["spec"]["containers"][0]["image"] = "docker.io/ollama/ollama:0.33.0-rocm"
+    assert findings(reads)["serving.gpu-request"].result.reason == "EngineOfOtherVendor"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+            "HostPortTaken",
+        ),
+        ("0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.", "KeptApart"),
+    ],
+)
+def test_what_keeps_pods_apart_is_named(said: str, reason: str) -> None:
+    reads = box()
+    pending(reads, said)
+    assert findings(reads)["serving.scheduled"].result.reason == reason

@@ -392,7 +392,7 @@ def test_no_prometheus_pod_at_all(change: Callable[[Reads], None], word: str) ->
     drop(reads, PODS, "prometheus-0")
     change(reads)
     found = findings(reads)["telemetry.prometheus"]
-    assert found.result.reason == "PrometheusMissing"
+    assert found.result.reason == ("PrometheusRefused" if change is over_quota else "PrometheusMissing")
     assert word in found.result.message
 
 

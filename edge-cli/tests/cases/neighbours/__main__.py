@@ -2,12 +2,20 @@
 
 import sys
 
+import situations_across
 import situations_model
 import situations_serving
 import situations_telemetry
 from box import SITUATIONS, Box
 
-__all__ = ["SITUATIONS", "Box", "situations_model", "situations_serving", "situations_telemetry"]
+__all__ = [
+    "SITUATIONS",
+    "Box",
+    "situations_across",
+    "situations_model",
+    "situations_serving",
+    "situations_telemetry",
+]
 
 if __name__ == "__main__":
     for each in SITUATIONS:

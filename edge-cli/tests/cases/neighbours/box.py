@@ -230,6 +230,9 @@ class Box:
         for endpoint in (one for each in self.items(SLICES) for one in each["endpoints"] or []):
             if endpoint["targetRef"]["name"].startswith(workload):
                 endpoint["conditions"] |= {"ready": False, "serving": False}
+        self._silence(workload)
+
+    def _silence(self, workload: str) -> None:
         for word, service in _SERVICES.items():
             if workload.startswith(word):
                 self.unanswered(f"http:{service}:")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Card", "Holder", "cards"]
 
 _COMMAND = "nvidia-smi -q -x"
+_CARDS_STAND = (0, 14)  # 14: a card's infoROM is corrupted, all else is as it says
 _QUANTITY = re.compile(r"([0-9.]+) *(MiB|MHz|%)")
 _OLLAMA = ("ollama", "llama-server", "llama_server", "ollama_llama_server")
 _SLOWDOWNS = {
@@ -87,7 +88,7 @@ def cards(recording: Recording) -> tuple[Card, ...]:
     read = recording.command(_COMMAND)
     if read.error == "not-found":
         return ()
-    output = read.output
+    output = read.output_of(*_CARDS_STAND)
     from xml.etree import ElementTree as ET  # noqa: PLC0415 - some ms that a CPU profile need not pay
 
     if "<!ENTITY" in output:

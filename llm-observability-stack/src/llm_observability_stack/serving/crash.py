@@ -1,12 +1,12 @@
 """Why a container that has its image does not run, or does not stay."""
 
-import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.objects import Container, Event, Pod
 from edge_llm_tests.reads import see
 
+from llm_observability_stack.serving.memory_kill import killed_container, killed_inside
 from llm_observability_stack.serving.observe import STARTING, ServingState
 from llm_observability_stack.serving.where import Where
 
@@ -30,10 +30,8 @@ CRASH_REASONS = (
     "NotReady",
     "Starting",
 )
-_KERNEL_LOG = "dmesg --time-format iso"
 _RECENT_EVICTION = timedelta(hours=1)
 _EVICTIONS = 2
-_RECENT_KILL = timedelta(days=1)
 _CONFIG = frozenset({"CreateContainerConfigError"})
 _CANNOT = frozenset({"CreateContainerError", "RunContainerError", "StartError", "ContainerCannotRun"})
 _TAIL_LINES = 3
@@ -67,7 +65,7 @@ def diagnose_pod(observed: ServingState, pod: Pod) -> Result | None:
             return found
     if not pod.ready:
         return _not_ready(observed, pod)
-    return _runner_oom(observed, pod)
+    return killed_inside(observed, pod)
 
 
 def diagnose_container(observed: ServingState, pod: Pod, container: Container) -> Result | None:
@@ -75,7 +73,7 @@ def diagnose_container(observed: ServingState, pod: Pod, container: Container) -
     if container.init:
         return _init(observed, pod, container)
     where = _where(pod, container)
-    if (oom := _oom(observed, pod, container)) is not None:
+    if (oom := killed_container(observed, pod, container)) is not None:
         return oom
     about = observed.about(pod.namespace, pod.name, "Pod")
     waiting = container.state.waiting
@@ -124,56 +122,6 @@ def _init(observed: ServingState, pod: Pod, container: Container) -> Result | No
         f"{_tail(observed, pod, container)}",
         **where,
     )
-
-
-def _oom(observed: ServingState, pod: Pod, container: Container) -> Result | None:
-    now_ended = container.state.terminated == "OOMKilled"
-    last = container.state if now_ended else container.last_state
-    if last.terminated != "OOMKilled":
-        return None
-    finished = last.finished
-    recent = finished is None or observed.now - finished <= _recurrence(pod, container, finished)
-    if container.state.running and not recent:
-        return None
-    limit = container.limits.get("memory", "none")
-    return failed(
-        "OomKilled",
-        f"container {container.name} of pod {pod.path} was OOMKilled at {finished}, {container.restarts} "
-        f"restarts; its memory limit is {limit} (host memory, not the card's)",
-        independent=True,
-        limit=str(limit),
-        **_where(pod, container),
-    )
-
-
-def _runner_oom(observed: ServingState, pod: Pod) -> Result | None:
-    """A kill inside the container that the container survived: the kernel's log alone tells."""
-    kernel = see(lambda: observed.recording.command(_KERNEL_LOG).output)
-    names = (pod.uid, pod.uid.replace("-", "_"))
-    for line in reversed(kernel.or_else("").splitlines()):
-        if "constraint=CONSTRAINT_MEMCG" not in line or not any(name in line for name in names if name):
-            continue
-        at = see(datetime.fromisoformat, line.split(" ", 1)[0])
-        if not at.seen or at.value.tzinfo is None or observed.now - at.value > _RECENT_KILL:
-            return None
-        killed = re.search(r"\btask=([^,]+)", line)
-        return failed(
-            "OomKilled",
-            f"the kernel killed {killed[1] if killed else 'a process'} of pod {pod.path} at {at.value} at "
-            "the container's memory limit (host memory, not the card's); the container itself went on",
-            independent=True,
-            pod=pod.name,
-            namespace=pod.namespace,
-        )
-    return None
-
-
-def _recurrence(pod: Pod, container: Container, finished: datetime) -> timedelta:
-    """How long a kill stays news: a day, or twice the usual time between kills where there were several."""
-    since = pod.started or pod.created
-    if since is None or container.restarts < 2:  # noqa: PLR2004 - one kill has no rhythm
-        return _RECENT_KILL
-    return max(_RECENT_KILL, 2 * (finished - since) / container.restarts)
 
 
 def _crash(observed: ServingState, pod: Pod, container: Container, about: tuple[Event, ...]) -> Result:
@@ -258,7 +206,12 @@ def _not_ready(observed: ServingState, pod: Pod) -> Result:
     started = [each.state.started for each in pod.containers if each.state.started is not None]
     since = max([*started, *([changed] if changed else [])], default=None)
     about = observed.about(pod.namespace, pod.name, "Pod")
-    said = _message(about, "Unhealthy")
+    slow = [each.name for each in pod.containers if not each.ready and not each.init]
+    said = (
+        f"(container {', '.join(slow)}) {_message(about, 'Unhealthy')}"
+        if slow
+        else _message(about, "Unhealthy")
+    )
     if since is not None and observed.now - since < STARTING:
         return unknown("Starting", f"pod {pod.path} runs since {since} and is not ready yet {said}", **where)
     if (deaf := _deaf(observed, pod)) is not None:

@@ -19,6 +19,7 @@ ACCESS_REASONS = (
     "NoComputeCapability",
     "DevicesHidden",
     "EngineForcedToCpu",
+    "EngineOfOtherVendor",
     "NoRuntimeClass",
     "RuntimeUndecided",
     "GpuNotPromised",
@@ -68,6 +69,15 @@ def diagnose_access(observed: ServingState, promise: GpuPromise, asking: Asking)
         return named
     if (hidden := _by_environment(asking)) is not None:
         return hidden
+    tag = asking.container.image.partition("@")[0].rpartition(":")[2]
+    if "rocm" in tag.lower():
+        return failed(
+            "EngineOfOtherVendor",
+            f"{asking.where} runs the image {asking.container.image}, whose engine is built for cards of "
+            "another vendor (ROCm): it has no CUDA, so it works on the CPU",
+            independent=True,
+            image=asking.container.image,
+        )
     return _by_runtime(observed, promise, asking, asked)
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.fields import text
+from edge_llm_tests.objects import Pod
 from edge_llm_tests.ollama import FailureKind, canonical, loads, standing_failure
 
 from llm_observability_stack.serving.observe import ServingState
@@ -29,6 +30,7 @@ RESIDENCY_REASONS = (
     "Reloading",
     "CardMemory",
     "AwaitsModel",
+    "JustStarted",
 )
 _OF_KIND = {
     FailureKind.ENGINE_TOO_OLD: ("EngineTooOld", "the engine is too old for it"),
@@ -114,6 +116,12 @@ def diagnose_residency(observed: ServingState, promise: ModelPromise) -> Result 
     return None
 
 
+def _youth(observed: ServingState, pod: Pod) -> timedelta:
+    """How long the youngest container of a pod runs."""
+    begun = [each.state.started for each in pod.containers if each.state.started is not None]
+    return observed.now - max(begun) if begun else observed.age(pod)
+
+
 def _unloaded(observed: ServingState, promise: ModelPromise) -> Result:
     lines = observed.log.or_else(())
     if (failure := standing_failure(lines)) is not None and failure.kind is FailureKind.CARD_MEMORY:
@@ -125,6 +133,11 @@ def _unloaded(observed: ServingState, promise: ModelPromise) -> Result:
         begun = history[-1].at
         if begun is not None and observed.now - begun < _RELOAD_SPAN:
             return unknown("Reloading", f"{promise.name} is being loaded since {begun}")
+    young = [pod for pod in observed.live_pods if pod.ready and _youth(observed, pod) < _RELOAD_SPAN]
+    if young and not history:
+        return unknown(
+            "JustStarted", f"pod {young[0].path} has just started, and {promise.name} is to be loaded again"
+        )
     return failed(
         "NotResident",
         f"{promise.name} is not loaded, the profile promises it resident: it expired or was unloaded by a "

@@ -16,6 +16,7 @@ __all__ = ["SCHEDULING_REASONS", "diagnose_pending", "gpu_resources"]
 VENDOR = "nvidia.com/"
 SCHEDULING_REASONS = (
     "RolloutDeadlock",
+    "MoreReplicasThanGpus",
     "GpuHeld",
     "OtherResourceName",
     "NoGpuOffered",
@@ -27,6 +28,8 @@ SCHEDULING_REASONS = (
     "UntoleratedTaint",
     "NodeUnfit",
     "NoNodeMatches",
+    "HostPortTaken",
+    "KeptApart",
     "VolumeNotBound",
     "VolumeMissing",
     "VolumeElsewhere",
@@ -85,6 +88,8 @@ _OTHERS = (
     (r"Insufficient cpu", "InsufficientCpu", "CPU"),
     (r"Insufficient ephemeral-storage", "InsufficientStorage", "ephemeral storage"),
     (r"Too many pods", "TooManyPods", "room for one more pod"),
+    (r"free ports for the requested pod ports", "HostPortTaken", "a port of the host that another pod has"),
+    (r"pod anti-affinity|pod topology spread", "KeptApart", "a node that holds no pod it is kept apart from"),
 )
 
 
@@ -198,10 +203,17 @@ def _lacking_gpu(observed: ServingState, pod: Pod, name: str, count: int, said: 
         )
     if holders:
         first = holders[0].pod
+        if pod.owner is not None and all(each.pod.owner == pod.owner for each in holders):
+            return failed(
+                "MoreReplicasThanGpus",
+                f"pod {pod.path} waits for {name}, which its own replicas hold ({names}): Ollama wants more "
+                "replicas than there are GPUs",
+                independent=True,
+                **where,
+            )
         return failed(
             "GpuHeld",
-            f"pod {pod.path} waits for {name}, which is held by {names}"
-            + (": its own replicas are more than the GPUs" if first.owner == pod.owner else ""),
+            f"pod {pod.path} waits for {name}, which is held by {names}",
             independent=True,
             holder=first.name,
             holder_namespace=first.namespace,
