@@ -32,6 +32,24 @@ def fell_off_quietly(w: World) -> None:
     )
 
 
+def probe_failed(w: World) -> None:
+    w.unload()
+    w.kernel("NVRM: The NVIDIA probe routine failed for 1 device(s).")
+
+
+def no_window(w: World) -> None:
+    probe_failed(w)
+    w.kernel("NVRM: BAR1 is 0M @ 0x0 (PCI:0000:01:00.0)")
+
+
+def no_window_loaded(w: World) -> None:
+    w.smi("No devices were found\n", rc=6)
+    w.kernel(
+        "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",
+        "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:01:00.0)",
+    )
+
+
 def unplugged(w: World) -> None:
     w.smi("No devices were found\n", rc=6)
     w.command(LSPCI, "")
@@ -600,6 +618,9 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "CardTooNewForDriver",
     ),
     ("a Jetson without its module", LIGHT, jetson_without_module, "host.driver-loaded", "ModuleNotLoaded"),
+    ("no memory window for the card", LIGHT, no_window, "host.driver-loaded", "ProbeFailed"),
+    ("the probe fails, no reason told", LIGHT, probe_failed, "host.driver-loaded", "ProbeFailed"),
+    ("no window, module loaded", LIGHT, no_window_loaded, "host.driver-answers", "InitialisationFailed"),
     (
         "hangs without a word",
         LIGHT,

@@ -104,11 +104,19 @@ class CommandRead:
         Raises:
             UnseenError: It could not be run, did not end, or failed.
         """
+        return self.output_of(0)
+
+    def output_of(self, *codes: int) -> str:
+        """Standard output of a command that ran and exited with one of `codes`.
+
+        Raises:
+            UnseenError: It could not be run, did not end, or failed.
+        """
         if self.error is not None:
             raise UnseenError(
                 self.key, _COMMAND_ERRORS.get(self.error, "Malformed"), f"{self.key}: {self.error}"
             )
-        if self.rc != 0:
+        if self.rc not in codes:
             said = (self.stdout + self.stderr).strip()[:_SAID_LIMIT]
             raise UnseenError(self.key, "Unavailable", f"{self.key}: exit code {self.rc}: {said}")
         return self.stdout

@@ -5,6 +5,7 @@ from k3s_nvidia_edge.gpu.cast import Role
 from k3s_nvidia_edge.gpu.observe import GpuState
 from k3s_nvidia_edge.gpu.resources import MIG_PREFIX, plugin_xid
 from k3s_nvidia_edge.gpu.spec import GpuSpec
+from k3s_nvidia_edge.host.xid import APPLICATION
 
 __all__ = ["offer_fault"]
 
@@ -67,7 +68,8 @@ def _mig_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
 def _unhealthy(wanted: str, offered: int, gone: int, observed: GpuState) -> Fault:
     plugins = observed.of(Role.PLUGIN)
     number = next((found for pod in plugins if (found := plugin_xid(observed.logs(pod)))), "")
-    why = f", for Xid {number}, which is an application's" if number else ""
+    whose = ", which is an application's" if number and int(number) in APPLICATION else ""
+    why = f", for Xid {number}{whose}" if number else ""
     pod = plugins[0] if plugins else None
     return Fault(
         "GpuMarkedUnhealthy",

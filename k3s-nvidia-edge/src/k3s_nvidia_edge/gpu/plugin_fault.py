@@ -99,8 +99,18 @@ def unmatched_label(workload: Workload, node: Node) -> str:
     return missing
 
 
-def pod_fault(pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str) -> Fault | None:
-    """What is wrong with a device plugin's pod; `log` is its last lines, empty where none were read."""
+def pod_fault(
+    pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str, waits_for: str = ""
+) -> Fault | None:
+    """What is wrong with a device plugin's pod.
+
+    Args:
+        pod: The pod.
+        log: Its last lines, empty where none were read.
+        default_is_nvidia: Whether every pod gets the NVIDIA runtime.
+        runtime_class: Name of the class that brings it.
+        waits_for: What the kubelet says of a volume that it cannot mount; empty where it says nothing.
+    """
     about = {
         "namespace": pod.namespace,
         "pod": pod.name,
@@ -128,7 +138,7 @@ def pod_fault(pod: Pod, log: str, *, default_is_nvidia: bool, runtime_class: str
         if container.state.waiting in ("ContainerCreating", "PodInitializing"):
             return Fault(
                 "PluginNotStarted",
-                f"device plugin {pod.path} has not started: {container.state.waiting}",
+                f"device plugin {pod.path} has not started: {waits_for or container.state.waiting}",
                 about,
             )
         if _is_blind(f"{said} {last}".lower()):

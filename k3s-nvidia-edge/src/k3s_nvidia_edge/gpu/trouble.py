@@ -13,10 +13,13 @@ from k3s_nvidia_edge.gpu.cast import Cast, cast
 from k3s_nvidia_edge.gpu.service_unit import units
 from k3s_nvidia_edge.host.platform import boot_time
 
-__all__ = ["Trouble", "TroubleKind", "is_recent", "recent_events", "troubles"]
+__all__ = ["Trouble", "TroubleKind", "is_recent", "mount_failure", "recent_events", "troubles"]
 
 RECENT = timedelta(hours=1)  # the API server keeps events for an hour
 _SANDBOX_REASONS = ("FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed", "FailedSync")
+
+
+_MOUNT_FAILURES = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 
 
 class TroubleKind(Enum):
@@ -136,6 +139,13 @@ def recent_events(recording: Recording) -> tuple[Event, ...]:
         UnseenError: Events were not seen.
     """
     return tuple(event for event in recording.view(events).value if is_recent(event.last, recording.now))
+
+
+def mount_failure(recording: Recording, pod: Pod) -> str:
+    """What the kubelet said last of a volume that it cannot mount; empty where it said nothing."""
+    about = ("Pod", pod.namespace, pod.name)
+    said = [each for each in recording.view(recent_events).or_else(()) if each.about == about]
+    return next((each.message[:240] for each in reversed(said) if each.reason in _MOUNT_FAILURES), "")
 
 
 def is_recent(moment: datetime | None, now: datetime) -> bool:

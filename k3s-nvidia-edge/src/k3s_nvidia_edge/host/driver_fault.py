@@ -6,7 +6,7 @@ from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.pci import PciBus
 
-__all__ = ["bus_loss", "initialisation_fault", "refused_cards", "unloaded_fault"]
+__all__ = ["bus_loss", "initialisation_fault", "probe_fault", "refused_cards", "unloaded_fault"]
 
 _SIGNATURE = (
     "unavailable key is rejected",
@@ -18,6 +18,8 @@ _SIGNATURE = (
 )
 _WRONG_KERNEL = ("version magic", "disagrees about version of symbol", "unknown symbol", "exec format error")
 _FIRMWARE = ("gsp", "gfw_boot", "firmware", "vbios", "wpr2")
+_PROBE_FAILED = ("probe routine failed", "assigned to your nvidia device is invalid")
+_NO_WINDOW = re.compile(r"BAR\d+ is 0M")
 _INIT = ("rminitadapter", "rm_init_adapter", "failed to initialize the nvidia kernel module")
 _BUS_LOSS = ("fallen off the bus", "gpu is lost", "pcie bus error: severity=uncorrected (fatal)")
 _HOT_UNPLUG = re.compile(r"pciehp.*(?:link down|card not present)", re.IGNORECASE)
@@ -76,6 +78,8 @@ def unloaded_fault(
         return Fault(
             "ModuleNotBuilt", f"the module is built for another kernel than {kernel}: {wrong}", about
         )
+    if log is not None and (fault := probe_fault(log)):
+        return fault
     if built is None:
         return Fault("ModuleNotLoaded", f"no NVIDIA module is loaded into kernel {kernel}", about)
     if built:
@@ -118,6 +122,18 @@ def refused_cards(log: KernelLog) -> Fault | None:
     return None
 
 
+def probe_fault(log: KernelLog) -> Fault | None:
+    """The module was loaded, found the card and went again, because it could not take it."""
+    failed = log.said(*_PROBE_FAILED)
+    if failed is None:
+        return None
+    cause = log.last(_NO_WINDOW.search) or log.said(*_INIT)
+    window = cause is not None and _NO_WINDOW.search(cause.text) is not None
+    why = " (the firmware, BIOS or UEFI, gave the card no memory window: Above 4G Decoding)" if window else ""
+    said = "; ".join(line.text.strip() for line in (cause, failed) if line is not None)
+    return Fault("ProbeFailed", f"the module found the card and could not take it{why}: {said}")
+
+
 def initialisation_fault(log: KernelLog) -> Fault | None:
     """The module has the card and could not start it."""
     lines = [line.text.strip() for line in log.lines if "NVRM" in line.text]
@@ -125,6 +141,8 @@ def initialisation_fault(log: KernelLog) -> Fault | None:
     firmware = [line for line in lines if _speaks_of_firmware(line)]
     if firmware:
         return Fault("FirmwareFailed", f"the card's GSP firmware does not start: {'; '.join(firmware[:3])}")
+    if fault := probe_fault(log):
+        return Fault("InitialisationFailed", fault.message)
     if failed:
         return Fault(
             "InitialisationFailed",

@@ -14,7 +14,9 @@ APPLICATION = frozenset({13, 31, 43, 45, 69})
 CONTAINED = 94
 """The application restarts; the card had an uncorrectable error, which ECC and row remapping tell of."""
 
-HARDWARE = frozenset({48, 62, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158})
+_NVLINK = frozenset(range(144, 151))
+HARDWARE = _NVLINK | {46, 48, 61, 62, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 143}
+HARDWARE |= {155, 156, 158, 167, 171, 172}
 """The card, its link, its memory or its firmware."""
 
 INFORMATIONAL = frozenset({63, 92})
@@ -23,7 +25,9 @@ RECOVERY = 154
 """The driver says which recovery the card needs from now on."""
 
 MEANINGS = {
+    46: "the card stopped processing",
     48: "double-bit ECC error",
+    61: "internal micro-controller breakpoint",
     62: "internal micro-controller halt",
     64: "row remapping failed",
     74: "NVLink error",
@@ -36,9 +40,13 @@ MEANINGS = {
     136: "link training failed",
     140: "unrecovered ECC error",
     143: "GPU initialisation failed",
+    **dict.fromkeys(_NVLINK, "NVLink error"),
     155: "NVLink software error",
     156: "resource retirement",
     158: "fatal timeout",
+    167: "fatal PCIe timeout",
+    171: "uncorrectable memory error",
+    172: "uncorrectable error of the card's own SRAM",
 }
 
 _LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)(?:, (.*))?")

@@ -28,7 +28,7 @@ class Cards:
 
 def cards(recording: Recording) -> Cards:
     """The host's cards. Use as `recording.view(cards)`; a refinement, for the host rung judges them."""
-    told = recording.command("nvidia-smi -q -x").output
+    told = recording.command("nvidia-smi -q -x").output_of(0, 14)  # 14: infoROM corrupted
     totals = _FRAMEBUFFER.findall(told)
     return Cards(
         uuids=frozenset(_UUID.findall(told)),

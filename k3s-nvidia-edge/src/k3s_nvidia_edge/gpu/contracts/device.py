@@ -8,6 +8,7 @@ from k3s_nvidia_edge.gpu.offer_fault import offer_fault
 from k3s_nvidia_edge.gpu.operator_fault import operator_fault, parts_fault
 from k3s_nvidia_edge.gpu.plugin_fault import placement_fault, pod_fault
 from k3s_nvidia_edge.gpu.spec import GpuSpec
+from k3s_nvidia_edge.gpu.trouble import mount_failure
 
 __all__ = ["allocatable", "device_plugin", "operator", "operator_parts"]
 
@@ -47,7 +48,7 @@ def _has_gpu(spec: GpuSpec) -> bool:
 )
 def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
     """Running and Ready says little: a patient plugin waits for ever for a GPU that it cannot see."""
-    pods = observed.of(Role.PLUGIN)
+    pods, plugins = observed.of(Role.PLUGIN), observed.plugins
     config = observed.containerd
     for pod in pods:
         if pod.ready and observed.offers:
@@ -57,16 +58,17 @@ def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
             observed.logs(pod),
             default_is_nvidia=config.seen and config.value.default_is_nvidia,
             runtime_class=spec.runtime_class,
+            waits_for=mount_failure(observed.recording, pod),
         )
         if fault is not None:
             return fault.result
     if pods:
         return passed(f"{len(pods)} device plugins run, and see the GPU as far as they say")
-    for workload in observed.plugins:
+    for workload in plugins:
         if fault := placement_fault(workload, observed.nodes):
             return fault.result
-    if observed.plugins:
-        first = observed.plugins[0]
+    if plugins:
+        first = plugins[0]
         return failed(
             "PluginNotScheduled",
             f"DaemonSet {first.path} has no pod on {', '.join(node.name for node in observed.nodes[:3])}",

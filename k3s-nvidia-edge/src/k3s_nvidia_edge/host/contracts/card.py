@@ -36,7 +36,7 @@ def _has_gpu(spec: HostSpec) -> bool:
         "ResetRequired",
         "HardwareXid",
     ),
-    after=("host.driver-answers",),
+    after=("host.driver-answers", "host.cards-complete"),
     applies=_has_gpu,
 )
 def card_healthy(spec: HostSpec, observed: HostState) -> Result:

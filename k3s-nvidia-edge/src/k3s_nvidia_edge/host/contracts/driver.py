@@ -76,6 +76,7 @@ def _no_lspci(observed: HostState) -> bool:
         "CardNeedsLegacyBranch",
         "CardNeedsOtherModule",
         "CardTooNewForDriver",
+        "ProbeFailed",
     ),
     after=("host.card-on-bus",),
     applies=_has_gpu,

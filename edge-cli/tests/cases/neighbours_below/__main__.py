@@ -1,0 +1,19 @@
+"""Neighbours of the field cases below serving: host, cluster, sights missed, odd; run it to list them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
+
+import below_cluster
+import below_host
+import below_odd
+import below_offer
+import below_unseen
+from box import SITUATIONS, Box
+
+__all__ = ["SITUATIONS", "Box", "below_cluster", "below_host", "below_odd", "below_offer", "below_unseen"]
+
+if __name__ == "__main__":
+    for _each in SITUATIONS:
+        pass
