@@ -23,69 +23,50 @@ FULLY_COVERED = {
 }
 EXTRAS = {"edge-llm-tests": ["suite"], "k3s-nvidia-edge": ["sandbox"]}
 
+BIN = ROOT / ".venv" / "bin"
+
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
-nox.options.error_on_external_run = True
-nox.options.sessions = ["lint", "types", "imports", "docs", "tests", "alone", "sandbox"]
+nox.options.sessions = ["lint", "types", "imports", "docs", "alone", "build", "tests", "sandbox"]
 nox.options.reuse_existing_virtualenvs = True
 
 
-def _sync(session: nox.Session, *args: str) -> None:
-    """Install the locked versions into the session's own environment."""
+def _run(session: nox.Session, program: str, *args: str, env: dict[str, str] | None = None) -> None:
+    """Run a program of the workspace's own environment, after bringing that to the locked versions."""
     session.run_install(
-        "uv",
-        "sync",
-        "--frozen",
-        "--quiet",
-        *args,
-        env={"UV_PROJECT_ENVIRONMENT": session.virtualenv.location, "UV_COMPILE_BYTECODE": "1"},
+        *("uv", "sync", "--frozen", "--inexact", "--quiet", "--all-packages", "--all-extras"),
+        env={"UV_COMPILE_BYTECODE": "1"},
         external=True,
+        silent=True,
     )
+    session.run(str(BIN / program), *args, env=env, external=True)
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
     """Style, spelling of YAML, and formatting."""
-    _sync(session, "--all-packages", "--all-extras")
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("yamllint", "--strict", ".")
+    _run(session, "ruff", "check", ".")
+    _run(session, "ruff", "format", "--check", ".")
+    _run(session, "yamllint", "--strict", ".")
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def types(session: nox.Session) -> None:
     """Static types, strictly."""
-    _sync(session, "--all-packages", "--all-extras")
     for package in PACKAGES:
-        session.run("mypy", f"{package}/src")
+        _run(session, "mypy", f"{package}/src")
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def imports(session: nox.Session) -> None:
     """The architecture: which package and module may import which."""
-    _sync(session, "--all-packages", "--all-extras")
-    session.run("lint-imports")
+    _run(session, "lint-imports")
 
 
-@nox.session
+@nox.session(venv_backend="none")
 def docs(session: nox.Session) -> None:
     """Generated pages are what the code says."""
-    _sync(session, "--all-packages", "--all-extras")
-    session.run("python", "-m", "edge_cli.docs", "--check")
-
-
-@nox.session
-@nox.parametrize("package", PACKAGES, ids=PACKAGES)
-def tests(session: nox.Session, package: str) -> None:
-    """Tests of one package in an environment of its own; judges, gate and routing are covered whole."""
-    _sync(session, "--package", package, "--all-extras", "--group", "dev")
-    data = Path(session.create_tmp()) / ".coverage"
-    env = {"COVERAGE_FILE": str(data)}
-    folder = f"{package}/tests"
-    session.run("coverage", "run", "-m", "pytest", folder, "-m", "not sandbox", *session.posargs, env=env)
-    if not session.posargs:
-        include = ",".join(FULLY_COVERED[package])
-        session.run("coverage", "report", f"--include={include}", "--fail-under=100", env=env)
+    _run(session, "python", "-m", "edge_cli.docs", "--check")
 
 
 @nox.session
@@ -111,27 +92,44 @@ def alone(session: nox.Session, package: str) -> None:
     session.run("python", "-c", walk)
 
 
-@nox.session
+@nox.session(venv_backend="none")
+def build(session: nox.Session) -> None:
+    """What the tests of charts and rules, and the sandbox, run on: built once, kept in the user's cache."""
+    if os.geteuid() != 0:
+        session.error("the sandbox needs root: run `sudo make test`, or name other sessions (`nox -l`)")
+    _run(session, "edge", "sandbox", "build")
+
+
+@nox.session(venv_backend="none")
+@nox.parametrize("package", PACKAGES, ids=PACKAGES)
+def tests(session: nox.Session, package: str) -> None:
+    """Tests of one package; its judges, the gate and the routing are covered whole."""
+    data = ROOT / ".nox" / f".coverage-{package}"
+    data.parent.mkdir(exist_ok=True)
+    env = {"COVERAGE_FILE": str(data)}
+    pytest = ("-m", "pytest", f"{package}/tests", "-m", "not sandbox", "--tb=short", "-q", "-rfE")
+    _run(session, "coverage", "run", *pytest, *session.posargs, env=env)
+    if not session.posargs:
+        include = ",".join(FULLY_COVERED[package])
+        _run(session, "coverage", "report", f"--include={include}", "--fail-under=100", env=env)
+
+
+@nox.session(venv_backend="none")
 def sandbox(session: nox.Session) -> None:
     """The real thing on a disposable cluster: up, gates, faults, routing, teardown (needs root)."""
     if os.geteuid() != 0:
         session.error("the sandbox needs root: run `sudo make test`, or name other sessions (`nox -l`)")
-    _sync(session, "--all-packages", "--all-extras")
-    session.run("python", "-m", "compileall", "-q", *[f"{package}/src" for package in PACKAGES])
-    session.run("edge", "sandbox", "build")
     folders = [f"{package}/tests" for package in PACKAGES if package != "edge-llm-tests"]
-    session.run("pytest", *folders, "-m", "sandbox", *session.posargs)
+    _run(session, "pytest", *folders, "-m", "sandbox", *session.posargs)
 
 
-@nox.session(default=False)
+@nox.session(default=False, venv_backend="none")
 def contracts(session: nox.Session) -> None:
     """The contract suite on a live target; arguments go to pytest."""
-    _sync(session, "--all-packages", "--all-extras")
-    session.run("pytest", "edge-llm-tests", *session.posargs)
+    _run(session, "pytest", "edge-llm-tests", *session.posargs)
 
 
-@nox.session(default=False)
+@nox.session(default=False, venv_backend="none")
 def bench(session: nox.Session) -> None:
     """Figures for docs/benchmarks.md, as ratios in one run (needs root and a built sandbox)."""
-    _sync(session, "--all-packages", "--all-extras")
-    session.run("python", "edge-cli/bench/figures.py", *session.posargs)
+    _run(session, "python", "edge-cli/bench/figures.py", *session.posargs)
