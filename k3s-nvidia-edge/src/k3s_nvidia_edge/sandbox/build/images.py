@@ -92,7 +92,7 @@ IMAGES: Final[tuple[Component, ...]] = (
             ),
         ),
         seconds=1,
-        disk_mib=50,
+        disk_mib=53,
     ),
     _image(
         "simulated-device-plugin-image",
@@ -118,14 +118,14 @@ IMAGES: Final[tuple[Component, ...]] = (
             ImageConfig(arguments=("/bin/sh",), environment=(SEARCH_PATH,), user=NOBODY),
         ),
         seconds=1,
-        disk_mib=110,
+        disk_mib=89,
     ),
     _image(
         "ollama-image",
         OLLAMA,
         ImageRecipe(f"localhost/edge/ollama:{OLLAMA}", (BASE_LAYER, OLLAMA_LAYER), OLLAMA_CONFIG),
         seconds=2,
-        disk_mib=180,
+        disk_mib=137,
     ),
     _image(
         "models-image",
@@ -148,7 +148,7 @@ IMAGES: Final[tuple[Component, ...]] = (
             OLLAMA_CONFIG,
         ),
         seconds=2,
-        disk_mib=275,
+        disk_mib=231,
     ),
     _image(
         "prometheus-image",
@@ -238,6 +238,6 @@ IMAGES: Final[tuple[Component, ...]] = (
             distribution="llm-observability-stack",
         ),
         seconds=2,
-        disk_mib=155,
+        disk_mib=94,
     ),
 )

@@ -48,8 +48,8 @@ MATERIALS: Final[tuple[Component, ...]] = (
             targets=("llama-server", "llama-quantize"),
         ),
         ("lib",),
-        seconds=500,
-        disk_mib=30,
+        seconds=225,
+        disk_mib=14,
         inputs=("llama-cpp-sources",),
     ),
     Component(
@@ -69,7 +69,7 @@ MATERIALS: Final[tuple[Component, ...]] = (
         ),
         ("layer.tar",),
         seconds=45,
-        disk_mib=110,
+        disk_mib=89,
     ),
     Component(
         "smollm2",
@@ -89,7 +89,7 @@ MATERIALS: Final[tuple[Component, ...]] = (
         PythonDependenciesRecipe(EXPORTED, IMAGE_PYTHON),
         ("site-packages",),
         seconds=10,
-        disk_mib=40,
+        disk_mib=5,
     ),
     Component(
         "python-code",
