@@ -37,7 +37,7 @@ from k3s_nvidia_edge.sandbox.build.workshop import Workshop
 __all__ = ["Planned", "build", "plan"]
 
 SPOKEN_IN_MINUTES_S: Final = 90
-GO_CACHES_MIB: Final = 7_500  # what Go's module and build caches grow by, measured
+GO_CACHES_MIB: Final = 9_700  # what Go's module and build caches grow by, measured
 
 
 @dataclass(frozen=True, slots=True)
