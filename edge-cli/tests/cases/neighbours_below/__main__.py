@@ -7,12 +7,22 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
 
 import below_cluster
 import below_host
+import below_machine
 import below_odd
 import below_offer
 import below_unseen
 from box import SITUATIONS, Box
 
-__all__ = ["SITUATIONS", "Box", "below_cluster", "below_host", "below_odd", "below_offer", "below_unseen"]
+__all__ = [
+    "SITUATIONS",
+    "Box",
+    "below_cluster",
+    "below_host",
+    "below_machine",
+    "below_odd",
+    "below_offer",
+    "below_unseen",
+]
 
 if __name__ == "__main__":
     for _each in SITUATIONS:
