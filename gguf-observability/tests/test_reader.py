@@ -194,3 +194,24 @@ def test_a_string_of_a_long_array_that_leaves_the_file_is_found(file: Path, plac
     )
     with pytest.raises(GgufError):
         read_header(file)
+
+
+@pytest.mark.parametrize("length", [40 << 20, 80 << 20])
+def test_a_long_string_in_a_large_file_costs_neither_time_nor_memory(file: Path, length: int) -> None:
+    strings = string("a") * 5000 + struct.pack("<Q", length)
+    file.write_bytes(header(0, 1) + string("k") + struct.pack("<IIQ", 9, 8, 5001) + strings)
+    os.truncate(file, 100 << 20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(GgufError, match="string longer than the limit"):
+            read_header(file)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_of_more_than_48_mib_is_refused(file: Path) -> None:
+    file.write_bytes(header(0, 1) + string("k") + struct.pack("<IIQ", 9, 0, 60 << 20))
+    os.truncate(file, 100 << 20)
+    with pytest.raises(GgufError, match="header larger than the limit"):
+        read_header(file)

@@ -9,7 +9,8 @@ __all__ = ["U32", "U64", "Cursor"]
 
 U32, U64 = Struct("<I"), Struct("<Q")
 _FIRST_READ_BYTES = 1 << 20
-_HEADER_LIMIT_BYTES = 256 << 20
+_HEADER_LIMIT_BYTES = 48 << 20  # a vocabulary of 262,144 takes 6.5 MB
+_SKIPPED_LIMIT_BYTES = 1 << 20  # no token is longer
 
 
 class Cursor:
@@ -38,11 +39,12 @@ class Cursor:
             )
         if end > _HEADER_LIMIT_BYTES:
             raise GgufError("header larger than the limit", self.position, f"{_HEADER_LIMIT_BYTES} bytes")
-        wanted = min(max(end - have, _FIRST_READ_BYTES, have), self.size - have)
-        chunk = os.pread(self.descriptor, wanted, have)
-        self.buffer += chunk
-        if len(self.buffer) < end:
-            raise GgufError("the file was truncated while it was read", self.position)
+        while have < end:
+            chunk = os.pread(self.descriptor, min(_FIRST_READ_BYTES, self.size - have), have)
+            if not chunk:
+                raise GgufError("the file was truncated while it was read", self.position)
+            self.buffer += chunk
+            have += len(chunk)
 
     def number(self, form: Struct) -> int:
         """The next number of that form."""
@@ -87,3 +89,5 @@ class Cursor:
         """Check that a string of `length` bytes that ends at `end` lies in the file."""
         if end > self.size:
             raise GgufError("string longer than the file", end - 8 - length, f"{length} bytes")
+        if length > _SKIPPED_LIMIT_BYTES:
+            raise GgufError("string longer than the limit", end - 8 - length, f"{length} bytes")
