@@ -86,8 +86,9 @@ class Box:
         return self.run(EDGE, *argv, timeout_s=timeout_s)
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
+        # a test run in the background ignores SIGINT, and so would what it starts
         return subprocess.Popen(
-            [str(EDGE), *argv],
+            ["env", "--default-signal=INT", str(EDGE), *argv],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
