@@ -17,7 +17,7 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 up: .venv/.synced ## install what is missing, build the sandbox, bring every layer up in it
-	.venv/bin/edge up --sandbox
+	.venv/bin/edge up --sandbox --yes
 
 down: .venv/.synced ## stop the sandbox and leave nothing behind
 	.venv/bin/edge sandbox down
