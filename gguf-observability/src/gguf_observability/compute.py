@@ -11,8 +11,9 @@ from gguf_observability.model import Model
 from gguf_observability.recurrence import recurs
 from gguf_observability.rotation import quantised, rotation_bytes
 from gguf_observability.sliding import sliding_window
+from gguf_observability.term import Term
 
-__all__ = ["Compute", "Engine", "compute_buffers", "tokens_at_once"]
+__all__ = ["Engine", "compute_buffers", "tokens_at_once"]
 
 _ALIGNMENT = 32  # of a tensor in a host buffer, in bytes
 _F32, _F16, _I64 = 4, 2, 8
@@ -96,25 +97,6 @@ class _Place(Enum):
     """The look-up of tokens, in the host's memory."""
 
 
-class Compute:
-    """Compute buffers of one placement.
-
-    Attributes:
-        host: Bytes in the host's memory.
-        devices: Bytes on each card.
-        exactness: How far they can be trusted.
-        why: What is not exact, empty where all is.
-    """
-
-    __slots__ = ("devices", "exactness", "host", "why")
-
-    def __init__(self, host: int, devices: tuple[int, ...], exactness: Exactness, why: str) -> None:
-        self.host = host
-        self.devices = devices
-        self.exactness = exactness
-        self.why = why
-
-
 def tokens_at_once(serving: Serving) -> int:
     """Tokens of one computation: the batch, no more than the context, a multiple of the streams."""
     count = min(serving.ubatch, serving.cells * serving.streams)
@@ -129,7 +111,7 @@ def compute_buffers(
     vocabulary: int = 0,
     blocks: tuple[int, ...] = (),
     engine: Engine = Engine.B11434,
-) -> Compute:
+) -> Term:
     """The compute buffers where each of `blocks` cards has so many blocks; empty: all in the host's memory.
 
     A card that has no block and is the last has the output layer alone.
@@ -140,7 +122,7 @@ def compute_buffers(
         return _peak(model, serving, cache, engine, place)
 
     if not blocks:
-        return Compute(peak(_Place.ALONE), (), exactness, why)
+        return Term(peak(_Place.ALONE), (), exactness, why)
     whole = sum(blocks) == model.layers
     on_card = peak(_Place.WHOLE_CARD if whole else _Place.PART_CARD)
     devices = [on_card if count else 0 for count in blocks]
@@ -153,7 +135,7 @@ def compute_buffers(
         exactness, why = _weaker(exactness), why or "the host's share of a partial offload is an upper bound"
     elif engine is Engine.B10488:
         exactness, why = _weaker(exactness), why or "offload was compared on b11434 alone"
-    return Compute(host, tuple(devices), exactness, why)
+    return Term(host, tuple(devices), exactness, why)
 
 
 def _weaker(exactness: Exactness) -> Exactness:

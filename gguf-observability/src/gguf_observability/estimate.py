@@ -5,36 +5,11 @@ from gguf_observability.header import Array, Header
 from gguf_observability.kv_cache import Exactness, Serving, kv_cache
 from gguf_observability.model import Model
 from gguf_observability.placement import HOST, place
+from gguf_observability.term import Term
 
 __all__ = ["Estimate", "Term", "estimate"]
 
 _LOGIT_BYTES = 4
-
-
-class Term:
-    """One part of the memory.
-
-    Attributes:
-        host: Bytes in the host's memory.
-        devices: Bytes on each card.
-        exactness: How far they can be trusted.
-        why: What is not exact, empty where all is.
-    """
-
-    __slots__ = ("devices", "exactness", "host", "why")
-
-    def __init__(
-        self, host: int, devices: tuple[int, ...] = (), exactness: Exactness = Exactness.EXACT, why: str = ""
-    ) -> None:
-        self.host = host
-        self.devices = devices
-        self.exactness = exactness
-        self.why = why
-
-    @property
-    def size(self) -> int:
-        """Bytes in all."""
-        return self.host + sum(self.devices)
 
 
 class Estimate:
@@ -135,8 +110,7 @@ def estimate(
     )
     words = vocabulary(header, model)
     blocks = placement.counts if cards else ()
-    buffers = compute_buffers(model, serving, cache, vocabulary=words, blocks=blocks, engine=engine)
-    compute = Term(buffers.host, buffers.devices, buffers.exactness, buffers.why)
+    compute = compute_buffers(model, serving, cache, vocabulary=words, blocks=blocks, engine=engine)
     output = Term(words * _LOGIT_BYTES * serving.parallel, (0,) * cards)
     if not words:
         output = Term(
