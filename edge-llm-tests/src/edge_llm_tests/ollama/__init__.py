@@ -12,7 +12,7 @@ from edge_llm_tests.ollama.answers import (
     present_models,
     version,
 )
-from edge_llm_tests.ollama.installation import Installation, container_of, installations, log_key
+from edge_llm_tests.ollama.installation import Installation, container_of, installations, log_key, log_keys
 from edge_llm_tests.ollama.load import (
     FailureKind,
     Load,
@@ -39,6 +39,7 @@ __all__ = [
     "loaded_models",
     "loads",
     "log_key",
+    "log_keys",
     "log_lines",
     "present_models",
     "standing_failure",

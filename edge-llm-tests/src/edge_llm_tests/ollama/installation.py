@@ -9,7 +9,16 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import mapping, texts
 from edge_llm_tests.objects import Container, Pod, Service, Workload, daemonsets, deployments, pods, services
 
-__all__ = ["PORT", "Installation", "container_of", "installations", "log_key", "selects", "serves"]
+__all__ = [
+    "PORT",
+    "Installation",
+    "container_of",
+    "installations",
+    "log_key",
+    "log_keys",
+    "selects",
+    "serves",
+]
 
 PORT = 11434
 _OWN_NAMESPACE = "llm-observability"
@@ -111,6 +120,22 @@ def log_key(pod: Pod, container: str, *, previous: bool = False) -> str:
     """Key of the read of a container's log, as `Recording.log` asks for it."""
     query = f"container={container}&tailLines=200" + ("&previous=true" if previous else "")
     return f"api:/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/log?{query}"
+
+
+def log_keys(recording: Recording, *, previous: bool = False) -> Iterator[str]:
+    """Keys of the logs of the Ollama that the platform serves, for a layer's `reads`.
+
+    Args:
+        recording: What was seen so far; nothing is asked for before the pods are.
+        previous: Whether to ask for the log before the last restart too, where there was one.
+    """
+    for one in recording.view(installations).or_else(())[:1]:
+        for pod in one.live_pods:
+            container = container_of(pod)
+            if container is not None and pod.node:
+                yield log_key(pod, container.name)
+                if previous and container.restarts:
+                    yield log_key(pod, container.name, previous=True)
 
 
 def _may_serve(spec: Mapping[str, Any]) -> bool:

@@ -1,9 +1,7 @@
 """The validation of a served model against its profile. It installs nothing."""
 
-from collections.abc import Iterator
-
 from edge_llm_tests import Layer, Recording
-from edge_llm_tests.ollama import canonical, container_of, installations, log_key
+from edge_llm_tests.ollama import canonical, log_keys
 
 from gguf_observability.profile.contracts import CONTRACTS
 from gguf_observability.profile.observe import observe
@@ -22,15 +20,7 @@ _CORE_READS = (
 def _reads(spec: ProfileSpec, recording: Recording) -> tuple[str, ...]:
     shown = (f"http:ollama:/api/show {canonical(spec.model)}",) if spec.model else ()
     host = ("command:nvidia-smi -q -x",) if spec.processor == "gpu" else ()
-    return (*_CORE_READS, *shown, *host, *_logs(recording))
-
-
-def _logs(recording: Recording) -> Iterator[str]:
-    for one in recording.view(installations).or_else(())[:1]:
-        for pod in one.live_pods:
-            container = container_of(pod)
-            if container is not None and pod.node:
-                yield log_key(pod, container.name)
+    return (*_CORE_READS, *shown, *host, *log_keys(recording))
 
 
 LAYER = Layer(

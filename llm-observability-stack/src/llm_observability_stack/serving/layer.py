@@ -1,12 +1,12 @@
 """Layer 2: Ollama and the models that it serves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from edge_llm_tests import Layer, Recording
 from edge_llm_tests.layer import Release, ServiceAddress
-from edge_llm_tests.ollama import canonical, container_of, installations, log_key
+from edge_llm_tests.ollama import canonical, installations, log_keys
 from edge_llm_tests.ollama.installation import PORT
 
 from llm_observability_stack.serving.contracts import CONTRACTS
@@ -34,18 +34,7 @@ _CORE_READS = (
 def _reads(spec: ServingSpec, recording: Recording) -> tuple[str, ...]:
     shown = (f"http:ollama:/api/show {canonical(each.name)}" for each in spec.models)
     health = ("http:open-webui:/health",) if spec.web_ui else ()
-    return (*_CORE_READS, *shown, *health, *_logs(recording))
-
-
-def _logs(recording: Recording) -> Iterator[str]:
-    """Logs of Ollama's containers, and of the one before where it restarted."""
-    for one in recording.view(installations).or_else(())[:1]:
-        for pod in one.live_pods:
-            container = container_of(pod)
-            if container is not None and pod.node:
-                yield log_key(pod, container.name)
-                if container.restarts:
-                    yield log_key(pod, container.name, previous=True)
+    return (*_CORE_READS, *shown, *health, *log_keys(recording, previous=True))
 
 
 def _services(_spec: ServingSpec, recording: Recording) -> Mapping[str, ServiceAddress]:
