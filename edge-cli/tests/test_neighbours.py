@@ -1,4 +1,8 @@
-"""Neighbours of the field cases, each a change of a healthy box, are routed to their true owner."""
+"""Neighbours of the field cases, each a change of a healthy box, are routed to their true owner.
+
+`neighbours` has those of serving, model, telemetry and profile; `neighbours_below` those of host and cluster,
+what could not be seen, and what is odd but sound.
+"""
 
 import json
 import runpy
@@ -15,23 +19,25 @@ from edge_cli.verdict import document
 from edge_llm_tests import Recording, load_layers
 from edge_llm_tests.profile import load_profile
 
-FOLDER = Path(__file__).parent / "cases" / "neighbours"
+FOLDERS = ("neighbours", "neighbours_below")
 SCHEMA = json.loads((Path(__file__).parents[1] / "src/edge_cli/schemas/diagnosis-v1.json").read_text())
 LAYERS = load_layers()
 TREE = load_tree()
 
 
-def _catalogue() -> dict[str, Any]:
-    """The situations by name. A folder that is run puts itself on the path, which ends with the run."""
-    before = set(sys.modules)
-    found = runpy.run_path(str(FOLDER))
+def _catalogue(folder: str) -> dict[str, Any]:
+    """The situations of a folder by name. It puts itself on the path when it is run, and leaves no trace."""
+    before, path = set(sys.modules), list(sys.path)
+    found = runpy.run_path(str(Path(__file__).parent / "cases" / folder))
     for name in set(sys.modules) - before:
-        if name == "box" or name.startswith("situations_"):
+        if name in ("box", "below") or name.startswith(("situations_", "below_")):
             del sys.modules[name]
+    sys.path[:] = path
     return {each.name: (each, found["Box"]) for each in found["SITUATIONS"]}
 
 
-CATALOGUE = _catalogue()
+CATALOGUES = {folder: _catalogue(folder) for folder in FOLDERS}
+CATALOGUE = {f"{folder}-{name}": each for folder, found in CATALOGUES.items() for name, each in found.items()}
 NAMES = sorted(CATALOGUE)
 
 
@@ -44,9 +50,14 @@ def found_in(name: str) -> dict[str, Any]:
     return dict(document(report(LAYERS, load_profile(recording.profile, LAYERS), recording, TREE)))
 
 
-def test_there_are_neighbours() -> None:
-    assert len(CATALOGUE) >= 60
-    assert all(each.expect.message_any for each, _ in CATALOGUE.values() if each.expect.outcome == "fail")
+@pytest.mark.parametrize(
+    ("folder", "at_least", "needs_words"),
+    [("neighbours", 60, ("fail",)), ("neighbours_below", 80, ("fail", "unknown"))],
+)
+def test_there_are_neighbours(folder: str, at_least: int, needs_words: tuple[str, ...]) -> None:
+    found = CATALOGUES[folder]
+    assert len(found) >= at_least
+    assert all(each.expect.message_any for each, _ in found.values() if each.expect.outcome in needs_words)
 
 
 @pytest.mark.parametrize("name", NAMES)
