@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from k3s_nvidia_edge.sandbox import Node, down, readiness, up
 from k3s_nvidia_edge.sandbox.layout import Layout
+from k3s_nvidia_edge.sandbox.network import PROTOCOL
 from k3s_nvidia_edge.sandbox.node import find
 
 if TYPE_CHECKING:
@@ -145,8 +146,13 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def before(state: Path) -> Host:
-    """The host before any node was up."""
-    return _look_at_host()
+    """The host before any node was up, less the routes of a sandbox that was killed with its tool.
+
+    Those are no part of the host: the next start takes them over, and its `down` removes them.
+    """
+    seen = _look_at_host()
+    foreign = [one for one in seen.routes.splitlines(keepends=True) if f" proto {PROTOCOL} " not in one]
+    return replace(seen, routes="".join(foreign))
 
 
 @pytest.fixture(scope="session")

@@ -26,9 +26,9 @@ from k3s_nvidia_edge.sandbox.addresses import (
 from k3s_nvidia_edge.sandbox.command import CommandError, run
 from k3s_nvidia_edge.sandbox.errors import AddressTakenError, BusyError, StartError
 
-__all__ = ["Seen", "conflicts", "connect", "fall_back", "look", "machine_lock", "remove"]
+__all__ = ["PROTOCOL", "Seen", "conflicts", "connect", "fall_back", "look", "machine_lock", "remove"]
 
-_PROTOCOL: Final = "199"  # marks our routes; unassigned in rtnetlink's list of route protocols
+PROTOCOL: Final = "199"  # marks our routes; unassigned in rtnetlink's list of route protocols
 _FALLBACK_METRIC: Final = "9999"  # loses against any route that works
 _ALIAS: Final = "edge sandbox "  # the veth says whose it is; `ip link show` displays it
 _ALIAS_BYTES: Final = 255  # IFALIASZ, with its final zero
@@ -86,7 +86,7 @@ def conflicts(links: list[dict[str, Any]], routes: list[dict[str, Any]]) -> Seen
         network = ipaddress.ip_network(destination, strict=False)
         if not any(isinstance(network, ipaddress.IPv4Network) and network.subnet_of(one) for one in ours):
             continue
-        if route.get("protocol") == _PROTOCOL or route.get("dev") == LINK:
+        if route.get("protocol") == PROTOCOL or route.get("dev") == LINK:
             leftovers.append(destination)
         else:
             foreign.append(f"{destination} dev {route.get('dev', '?')}")
@@ -119,7 +119,7 @@ def refuse_foreign(seen: Seen) -> None:
 def fall_back() -> None:
     """The fallback routes: make our ranges unreachable until the veth is there."""
     for network in NETWORKS:
-        _ip("route", "replace", "unreachable", network, "metric", _FALLBACK_METRIC, "proto", _PROTOCOL)
+        _ip("route", "replace", "unreachable", network, "metric", _FALLBACK_METRIC, "proto", PROTOCOL)
 
 
 def connect(init_pid: int, owner: str) -> None:
@@ -129,7 +129,7 @@ def connect(init_pid: int, owner: str) -> None:
     _ip("addr", "add", f"{HOST_IP}/{NODE_NETWORK.split('/')[1]}", "dev", LINK)
     _ip("link", "set", LINK, "up")
     for network in (POD_NETWORK, SERVICE_NETWORK):
-        _ip("route", "add", network, "via", NODE_IP, "dev", LINK, "proto", _PROTOCOL)
+        _ip("route", "add", network, "via", NODE_IP, "dev", LINK, "proto", PROTOCOL)
 
 
 def remove(link: str, networks: tuple[str, ...]) -> None:
@@ -146,7 +146,7 @@ def remove(link: str, networks: tuple[str, ...]) -> None:
                 "metric",
                 _FALLBACK_METRIC,
                 "proto",
-                _PROTOCOL,
+                PROTOCOL,
             ]
             run(words, timeout_s=_IP_TIMEOUT_S, check=False)
 
