@@ -148,7 +148,9 @@ def test_reads_are_made_as_the_reader_where_it_exists(url: str) -> None:
     assert Api.requests[-1] == ("GET", "/api/v1/pods", READER_IDENTITY)
     reader.close()
     Api.reader_exists = False
-    assert not ClusterReader(Origin(url)).as_reader().impersonating
+    user = ClusterReader(Origin(url)).as_reader()
+    assert not user.impersonating
+    user.close()
 
 
 def test_host_commands_come_from_the_list() -> None:

@@ -13,7 +13,7 @@ from edge_llm_tests.profile import Profile, load_profile
 from edge_cli.report import Report, report
 from edge_cli.settings import config_path, environment_settings, load_settings
 from edge_cli.timings import span
-from edge_cli.tree import load_tree
+from edge_cli.tree import Tree, load_tree
 
 __all__ = ["Subject", "demo", "live", "recorded"]
 
@@ -28,18 +28,20 @@ class Subject:
         layers: The installed layers.
         profile: What the target is held to.
         recording: What was read.
+        tree: The decision tree.
         live: Whether it was read just now.
     """
 
     layers: tuple[Layer, ...]
     profile: Profile
     recording: Recording
+    tree: Tree
     live: bool
 
     def report(self) -> Report:
         """The verdict on it."""
         with span("judge and route"):
-            return report(self.layers, self.profile, self.recording, load_tree())
+            return report(self.layers, self.profile, self.recording, self.tree)
 
 
 def recorded(path: Path, profile: str | None = None) -> Subject:
@@ -72,7 +74,7 @@ def _replayed(recording: Recording, profile: str | None, name: str) -> Subject:
     with span("load layers and profile"):
         layers = load_layers()
         chosen = _profile_name(profile, recording.profile, f"{name} names no profile")
-        return Subject(layers, load_profile(chosen, layers), recording, live=False)
+        return Subject(layers, load_profile(chosen, layers), recording, load_tree(), live=False)
 
 
 def live(
@@ -89,23 +91,30 @@ def live(
         UsageError: There is no target, its kubeconfig cannot be used, or nothing names a profile.
         ProfileError: The profile is unknown or wrong.
     """
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - a recording needs no thread
+
     from edge_llm_tests.readers import collect, live_target  # noqa: PLC0415 - a recording needs no HTTP
 
     settings = load_settings()
-    with span("load layers"):
-        layers = load_layers()
-    with span("find the target"):
-        target = live_target(
-            kubeconfig or settings.kubeconfig,
-            context or settings.context,
-            name="sandbox" if sandbox else None,
-            services=services,
-        )
-    with span("load the profile"):
-        chosen = load_profile(_profile_name(profile, target.profile, "no profile is given"), layers)
-    with span("read"):
-        recording = collect(layers, chosen, target)
-    return Subject(layers, chosen, recording, live=True)
+    with ThreadPoolExecutor(
+        max_workers=1
+    ) as beside:  # the network leaves time for it
+        with span("load layers, find the target"):
+            found = beside.submit(
+                live_target,
+                kubeconfig or settings.kubeconfig,
+                context or settings.context,
+                name="sandbox" if sandbox else None,
+                services=services,
+            )
+            layers = load_layers()
+            target = found.result()
+        with span("load the profile"):
+            chosen = load_profile(_profile_name(profile, target.profile, "no profile is given"), layers)
+        with span("read"):
+            tree = beside.submit(load_tree)
+            recording = collect(layers, chosen, target)
+        return Subject(layers, chosen, recording, tree.result(), live=True)
 
 
 def _profile_name(flag: str | None, own: str, problem: str) -> str:

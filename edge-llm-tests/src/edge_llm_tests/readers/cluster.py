@@ -58,15 +58,10 @@ class ClusterReader:
             status, _ = get(self.origin, _READER_PATH, deadline_s)
             if status != _HTTP_OK:
                 return self
-            headers = {**self.origin.headers, "Impersonate-User": READER_IDENTITY}
-            reader = replace(
-                self, origin=Origin(self.origin.url, self.origin.tls, headers), impersonating=True
-            )
+            reader = replace(self, origin=self.origin.on_behalf_of(READER_IDENTITY), impersonating=True)
             status, _ = get(reader.origin, "/version", deadline_s)
         except WireError:
             return self
-        finally:
-            self.close()
         return reader if status == _HTTP_OK else self
 
     def close(self) -> None:

@@ -88,8 +88,9 @@ def collect(layers: tuple[Layer, ...], profile: Profile, target: Target) -> Reco
             break
         asked.update(planned)
         remote = {key: read for key, read in planned.items() if key.startswith(("api:", "http:"))}
+        answers = _Batch(remote)  # first: the next round waits for these alone
         host_batches.append(_Batch({key: read for key, read in planned.items() if key not in remote}))
-        recording = recording.with_reads(_Batch(remote).entries())
+        recording = recording.with_reads(answers.entries())
     for origin in origins.values():
         origin.close()
     for batch in host_batches:
