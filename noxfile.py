@@ -21,6 +21,13 @@ FULLY_COVERED = {
     "gguf-observability": ["*/gguf_observability/profile/contracts/*"],
     "edge-cli": ["*/edge_cli/gate.py", "*/edge_cli/routing.py"],
 }
+# what tests run on and no sandbox needs
+FOR_TESTS = (
+    "prometheus-operator-image",
+    "prometheus-config-reloader-image",
+    "prometheus-operator-crds",
+    "node-exporter",
+)
 EXTRAS = {"edge-llm-tests": ["suite"], "k3s-nvidia-edge": ["sandbox"]}
 
 BIN = ROOT / ".venv" / "bin"
@@ -98,6 +105,7 @@ def build(session: nox.Session) -> None:
     if os.geteuid() != 0:
         session.error("the sandbox needs root: run `sudo make test`, or name other sessions (`nox -l`)")
     _run(session, "edge", "sandbox", "build")
+    _run(session, "edge", "sandbox", "build", *FOR_TESTS)
 
 
 @nox.session(venv_backend="none")

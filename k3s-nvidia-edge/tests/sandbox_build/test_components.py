@@ -30,6 +30,10 @@ PINNED = {
     "runc": {"github.com/opencontainers/runc": versions.RUNC},
     "cni": {"github.com/containernetworking/plugins": versions.CNI},
     "ollama": {"github.com/ollama/ollama": versions.OLLAMA},
+    "prometheus-operator": {
+        "github.com/prometheus-operator/prometheus-operator": versions.PROMETHEUS_OPERATOR
+    },
+    "node-exporter": {"github.com/prometheus/node_exporter": versions.NODE_EXPORTER},
 }
 
 
@@ -127,7 +131,23 @@ def test_engine_has_a_variant_for_old_processors() -> None:
 
 def test_a_choice_brings_what_it_is_made_of() -> None:
     assert [component.name for component in chosen(["pause-image"])] == ["pause", "pause-image"]
-    assert chosen(None) == COMPONENTS
+
+
+def test_what_only_tests_need_is_built_when_named() -> None:
+    by_default = {component.name for component in chosen(None)}
+    assert {component.name for component in COMPONENTS} - by_default == {
+        "node-exporter",
+        "prometheus-config-reloader-image",
+        "prometheus-operator",
+        "prometheus-operator-crds",
+        "prometheus-operator-image",
+    }
+    assert [component.name for component in chosen(["prometheus-operator-image"])] == [
+        "prometheus-operator",
+        "prometheus-operator-image",
+    ]
+    for component in chosen(None):
+        assert by_default.issuperset(component.inputs)
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:

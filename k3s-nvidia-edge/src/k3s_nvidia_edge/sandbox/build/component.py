@@ -17,6 +17,7 @@ class Component:
         seconds: how long it takes on two cores with empty caches, measured.
         disk_mib: what the output takes.
         on_path: whether its outputs are programs that the node or the tools start by name.
+        on_demand: built when named only: tests need it, and no sandbox does.
     """
 
     name: str
@@ -27,3 +28,4 @@ class Component:
     disk_mib: int
     inputs: tuple[str, ...] = ()
     on_path: bool = False
+    on_demand: bool = False

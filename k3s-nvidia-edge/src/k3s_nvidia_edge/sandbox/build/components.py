@@ -30,9 +30,9 @@ BY_NAME: Final[Mapping[str, Component]] = {component.name: component for compone
 
 
 def chosen(names: Iterable[str] | None) -> tuple[Component, ...]:
-    """The named components and all that they are made of, in the order of building; all of them for None."""
+    """The named components and what they are made of, in the order of building; a sandbox's for None."""
     if names is None:
-        return COMPONENTS
+        return tuple(component for component in COMPONENTS if not component.on_demand)
     wanted: set[str] = set()
     pending = list(names)
     while pending:

@@ -8,12 +8,20 @@ from pathlib import Path
 
 from k3s_nvidia_edge.sandbox.build.errors import BuildError
 from k3s_nvidia_edge.sandbox.build.process import ask
-from k3s_nvidia_edge.sandbox.build.recipes import CRecipe, GoRecipe
+from k3s_nvidia_edge.sandbox.build.recipes import CRecipe, GoRecipe, ModuleFilesRecipe
 from k3s_nvidia_edge.sandbox.build.standins import stand_in
 from k3s_nvidia_edge.sandbox.build.toolchain import go_environment, newest
 from k3s_nvidia_edge.sandbox.build.workshop import Workshop
 
-__all__ = ["compile_c", "compile_go", "fetch_go", "go_minimum", "group_files", "module_directory"]
+__all__ = [
+    "compile_c",
+    "compile_go",
+    "copy_module_files",
+    "fetch_go",
+    "go_minimum",
+    "group_files",
+    "module_directory",
+]
 
 ADVICE = "check that the Go module proxy can be reached, then run it again: it continues with this component"
 
@@ -116,6 +124,13 @@ def compile_c(recipe: CRecipe, shop: Workshop, out: Path, name: str) -> None:
     shop.processes.run(
         ["gcc", *recipe.flags, "-o", str(out / name), str(source)], log=shop.log, environment=go_environment()
     )
+
+
+def copy_module_files(recipe: ModuleFilesRecipe, shop: Workshop, out: Path) -> None:
+    """Copy files of a pinned module into the output directory."""
+    source = module_directory(recipe.group, recipe.module, shop)
+    for name in recipe.files:
+        shutil.copyfile(source / name, out / Path(name).name)
 
 
 def _tags(recipe: GoRecipe) -> list[str]:

@@ -13,6 +13,7 @@ from k3s_nvidia_edge.sandbox.build.versions import (
     OLLAMA,
     PAUSE,
     PROMETHEUS,
+    PROMETHEUS_OPERATOR,
     SUITE,
 )
 
@@ -25,7 +26,9 @@ VIRTUAL_ENVIRONMENT: Final = (
 SEARCH_PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def _image(name: str, version: str, recipe: ImageRecipe, *, seconds: int, disk_mib: int) -> Component:
+def _image(
+    name: str, version: str, recipe: ImageRecipe, *, seconds: int, disk_mib: int, on_demand: bool = False
+) -> Component:
     """A component that is an image; its inputs are what its layers name."""
     inputs = {layer.component for layer in recipe.layers} | {
         file.component for layer in recipe.layers for file in layer.files
@@ -38,6 +41,7 @@ def _image(name: str, version: str, recipe: ImageRecipe, *, seconds: int, disk_m
         seconds,
         disk_mib,
         tuple(sorted(inputs - {""})),
+        on_demand=on_demand,
     )
 
 
@@ -62,9 +66,11 @@ OLLAMA_CONFIG: Final = ImageConfig(
 )
 
 
-def _static(name: str, destination: str, config: ImageConfig) -> tuple[tuple[LayerRecipe, ...], ImageConfig]:
-    """A static program and nothing else."""
-    return (LayerRecipe(files=(InputFile(name, name, destination),)),), config
+def _static(
+    name: str, destination: str, config: ImageConfig, program: str = ""
+) -> tuple[tuple[LayerRecipe, ...], ImageConfig]:
+    """A static program of the component and nothing else."""
+    return (LayerRecipe(files=(InputFile(name, program or name, destination),)),), config
 
 
 IMAGES: Final[tuple[Component, ...]] = (
@@ -239,5 +245,27 @@ IMAGES: Final[tuple[Component, ...]] = (
         ),
         seconds=2,
         disk_mib=94,
+    ),
+    *(
+        _image(
+            f"{name}-image",
+            PROMETHEUS_OPERATOR,
+            ImageRecipe(
+                f"localhost/edge/{name}:{PROMETHEUS_OPERATOR}",
+                *_static(
+                    "prometheus-operator",
+                    f"bin/{program}",
+                    ImageConfig(entrypoint=(f"/bin/{program}",), user=NOBODY),
+                    program,
+                ),
+            ),
+            seconds=1,
+            disk_mib=disk_mib,
+            on_demand=True,
+        )
+        for name, program, disk_mib in (
+            ("prometheus-operator", "operator", 61),
+            ("prometheus-config-reloader", "prometheus-config-reloader", 42),
+        )
     ),
 )

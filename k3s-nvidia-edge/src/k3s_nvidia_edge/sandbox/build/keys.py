@@ -15,6 +15,7 @@ from k3s_nvidia_edge.sandbox.build.recipes import (
     EngineRecipe,
     GoRecipe,
     ImageRecipe,
+    ModuleFilesRecipe,
     PypiRecipe,
     PythonCodeRecipe,
     PythonDependenciesRecipe,
@@ -51,6 +52,8 @@ def _parts(component: Component, toolchain: Toolchain) -> Iterable[str | bytes]:
             yield from _files(recipe.group)
         case CRecipe() as recipe:
             yield f"gcc {toolchain.gcc}"
+            yield from _files(recipe.group)
+        case ModuleFilesRecipe() as recipe:
             yield from _files(recipe.group)
         case EngineRecipe() as recipe:
             yield f"gcc {toolchain.gcc}"

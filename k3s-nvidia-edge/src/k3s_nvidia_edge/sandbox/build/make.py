@@ -5,7 +5,13 @@ from typing import Final
 
 from k3s_nvidia_edge.sandbox.build.component import Component
 from k3s_nvidia_edge.sandbox.build.engine import compile_engine
-from k3s_nvidia_edge.sandbox.build.golang import compile_c, compile_go, fetch_go, module_directory
+from k3s_nvidia_edge.sandbox.build.golang import (
+    compile_c,
+    compile_go,
+    copy_module_files,
+    fetch_go,
+    module_directory,
+)
 from k3s_nvidia_edge.sandbox.build.image import assemble
 from k3s_nvidia_edge.sandbox.build.pypi import fetch_file
 from k3s_nvidia_edge.sandbox.build.python_app import copy_code, install_dependencies
@@ -14,6 +20,7 @@ from k3s_nvidia_edge.sandbox.build.recipes import (
     EngineRecipe,
     GoRecipe,
     ImageRecipe,
+    ModuleFilesRecipe,
     PypiRecipe,
     PythonCodeRecipe,
     PythonDependenciesRecipe,
@@ -36,7 +43,7 @@ def fetch(component: Component, shop: Workshop) -> None:
     match component.recipe:
         case GoRecipe() as recipe:
             fetch_go(recipe, shop)
-        case CRecipe() | EngineRecipe() as recipe:
+        case CRecipe() | EngineRecipe() | ModuleFilesRecipe() as recipe:
             module_directory(recipe.group, recipe.module, shop)
         case _:
             pass
@@ -49,6 +56,8 @@ def make(component: Component, shop: Workshop, out: Path) -> None:
             compile_go(recipe, shop, out)
         case CRecipe() as recipe:
             compile_c(recipe, shop, out, component.outputs[0])
+        case ModuleFilesRecipe() as recipe:
+            copy_module_files(recipe, shop, out)
         case EngineRecipe() as recipe:
             compile_engine(recipe, shop, out)
         case PypiRecipe() as recipe:

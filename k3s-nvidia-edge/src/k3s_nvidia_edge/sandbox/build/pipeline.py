@@ -28,6 +28,7 @@ from k3s_nvidia_edge.sandbox.build.recipes import (
     EngineRecipe,
     GoRecipe,
     ImageRecipe,
+    ModuleFilesRecipe,
     PythonCodeRecipe,
     PythonDependenciesRecipe,
 )
@@ -58,7 +59,7 @@ class Planned:
 
 
 def plan(names: Iterable[str] | None = None, *, cache_dir: Path | None = None) -> tuple[Planned, ...]:
-    """What a build of the named components (all of them for None) would do, in order; changes nothing."""
+    """What a build of the named components (a sandbox's for None) would do, in order; changes nothing."""
     cache = Cache(cache_dir or default_cache_dir())
     components = _available(names)
     found = keys(components, _survey())
@@ -75,7 +76,7 @@ def build(
     *,
     cache_dir: Path | None = None,
 ) -> Artifacts:
-    """Build what is missing of the named components (all of them for None); where everything is.
+    """Build what is missing of the named components (those of a sandbox for None); where everything is.
 
     An interrupted build loses the components in the making and nothing else. With all cached this takes a
     fraction of a second and changes nothing.
@@ -222,7 +223,7 @@ def _survey() -> Toolchain:
     groups = {
         component.recipe.group
         for component in COMPONENTS
-        if isinstance(component.recipe, GoRecipe | CRecipe | EngineRecipe)
+        if isinstance(component.recipe, GoRecipe | CRecipe | EngineRecipe | ModuleFilesRecipe)
     }
     return survey(go_minimum(groups))
 

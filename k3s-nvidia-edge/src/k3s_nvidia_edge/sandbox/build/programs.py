@@ -6,7 +6,7 @@ The order is the order of building: what the node cannot start without comes fir
 from typing import Final
 
 from k3s_nvidia_edge.sandbox.build.component import Component
-from k3s_nvidia_edge.sandbox.build.recipes import CRecipe, GoRecipe
+from k3s_nvidia_edge.sandbox.build.recipes import CRecipe, GoRecipe, ModuleFilesRecipe
 from k3s_nvidia_edge.sandbox.build.versions import (
     ALERTMANAGER,
     CNI,
@@ -17,9 +17,11 @@ from k3s_nvidia_edge.sandbox.build.versions import (
     KUBE_ROUTER,
     KUBERNETES,
     LOCAL_PATH,
+    NODE_EXPORTER,
     OLLAMA,
     PAUSE,
     PROMETHEUS,
+    PROMETHEUS_OPERATOR,
     RUNC,
 )
 
@@ -230,5 +232,45 @@ PROGRAMS: Final[tuple[Component, ...]] = (
         seconds=35,
         disk_mib=64,
         on_path=True,
+    ),
+    Component(
+        "prometheus-operator",
+        PROMETHEUS_OPERATOR,
+        GoRecipe(
+            "prometheus-operator",
+            tuple(
+                f"github.com/prometheus-operator/prometheus-operator/cmd/{name}"
+                for name in ("operator", "prometheus-config-reloader")
+            ),
+            variables=(f"github.com/prometheus/common/version.Version={PROMETHEUS_OPERATOR}",),
+        ),
+        ("operator", "prometheus-config-reloader"),
+        seconds=120,
+        disk_mib=102,
+        on_demand=True,
+    ),
+    Component(
+        "prometheus-operator-crds",
+        PROMETHEUS_OPERATOR,
+        ModuleFilesRecipe(
+            "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", ("bundle.yaml",)
+        ),
+        ("bundle.yaml",),
+        seconds=1,
+        disk_mib=5,
+        on_demand=True,
+    ),
+    Component(
+        "node-exporter",
+        NODE_EXPORTER,
+        GoRecipe(
+            "node-exporter",
+            ("github.com/prometheus/node_exporter",),
+            variables=(f"github.com/prometheus/common/version.Version={NODE_EXPORTER}",),
+        ),
+        ("node_exporter",),
+        seconds=28,
+        disk_mib=16,
+        on_demand=True,
     ),
 )

@@ -11,6 +11,7 @@ __all__ = [
     "ImageRecipe",
     "InputFile",
     "LayerRecipe",
+    "ModuleFilesRecipe",
     "PypiRecipe",
     "PythonCodeRecipe",
     "PythonDependenciesRecipe",
@@ -48,6 +49,15 @@ class CRecipe:
     module: str
     source: str
     flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFilesRecipe:
+    """Files of a pinned Go module as they are, each under its last name."""
+
+    group: str
+    module: str
+    files: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +173,7 @@ class ImageRecipe:
 Recipe = (
     GoRecipe
     | CRecipe
+    | ModuleFilesRecipe
     | EngineRecipe
     | PypiRecipe
     | RootfsRecipe

@@ -20,5 +20,7 @@ LLAMA_CPP: Final = "10488.0.0"  # the build of llama.cpp that Ollama 0.33.0 pins
 SMOLLM2: Final = "0.1.2"
 PROMETHEUS: Final = "3.16.0"
 ALERTMANAGER: Final = "0.35.0"
+PROMETHEUS_OPERATOR: Final = "0.85.0"
+NODE_EXPORTER: Final = "1.12.1"
 SUITE: Final = "bookworm"
 IMAGE_PYTHON: Final = "3.11"  # Debian bookworm's
