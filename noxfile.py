@@ -34,7 +34,7 @@ BIN = ROOT / ".venv" / "bin"
 
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
-nox.options.sessions = ["lint", "types", "imports", "docs", "alone", "build", "tests", "sandbox"]
+nox.options.sessions = ["lint", "types", "imports", "docs", "alone", "build", "rules", "tests", "sandbox"]
 nox.options.reuse_existing_virtualenvs = True
 
 
@@ -109,13 +109,28 @@ def build(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def rules(session: nox.Session) -> None:
+    """Alerts: promtool checks and unit tests (each fires and keeps quiet); amtool on routes, inhibition."""
+    _run(session, "pytest", "llm-observability-stack/tests", "-m", "rules", *session.posargs)
+
+
+@nox.session(venv_backend="none")
 @nox.parametrize("package", PACKAGES, ids=PACKAGES)
 def tests(session: nox.Session, package: str) -> None:
     """Tests of one package; its judges, the gate and the routing are covered whole."""
     data = ROOT / ".nox" / f".coverage-{package}"
     data.parent.mkdir(exist_ok=True)
     env = {"COVERAGE_FILE": str(data)}
-    pytest = ("-m", "pytest", f"{package}/tests", "-m", "not sandbox", "--tb=short", "-q", "-rfE")
+    pytest = (
+        "-m",
+        "pytest",
+        f"{package}/tests",
+        "-m",
+        "not sandbox and not rules",
+        "--tb=short",
+        "-q",
+        "-rfE",
+    )
     _run(session, "coverage", "run", *pytest, *session.posargs, env=env)
     if not session.posargs:
         include = ",".join(FULLY_COVERED[package])

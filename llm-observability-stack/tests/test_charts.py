@@ -154,18 +154,10 @@ MODEL = {"name": "own:1", "pull": {}}
         ("serving", {"models": [{**MODEL, "parameters": {"num_ctx": 1}}]}, "name that one in pull.from"),
         ("serving", {"models": [MODEL, MODEL]}, "own:1 is listed twice"),
         ("telemetry", {"prometheus": {"retentoin": {}}}, "retentoin"),
-        ("telemetry", {"prometheus": {"retention": {"days": -1}}}, "/prometheus/retention/days"),
-        (
-            "telemetry",
-            {"prometheus": {"retention": {"sizePercent": 95}}},
-            "/prometheus/retention/sizePercent",
-        ),
-        ("telemetry", {"prometheus": {"storage": {"size": "200Mi"}}}, "200Mi is too small"),
+        ("telemetry", {"prometheus": {"retention": {"days": "365"}}}, "/prometheus/retention/days"),
         ("telemetry", {"prometheus": {"storage": {"size": "20"}}}, "/prometheus/storage/size"),
-        ("telemetry", {"scrape": {"intervalSeconds": 5}}, "timeoutSeconds is above"),
         ("telemetry", {"mode": "both"}, "/mode"),
         ("telemetry", {"exporter": {"volumes": {"Metrics Disk": "prometheus-data"}}}, "Metrics Disk"),
-        ("telemetry", {"prometheus": {"storage": {"size": "-5Gi"}}}, "/prometheus/storage/size"),
         ("telemetry", {"scrape": {"intervalSeconds": 0}}, "/scrape/intervalSeconds"),
         ("telemetry", {"exporter": {"gpu": True}}, "exporter.runtimeClassName"),
         ("telemetry", {"alertmanager": {"receivers": {"default": {"mailTo": "a@b.c"}}}}, "smarthost"),
@@ -175,6 +167,67 @@ def test_a_wrong_value_is_refused_by_name(release: str, values: Mapping[str, Any
     done = run_helm(release, values)
     assert done.returncode != 0, "helm took values that it had to refuse"
     assert named in done.stderr
+
+
+EXPLOSION = {"job": "many", "targets": [f"h{number}:1" for number in range(40)]}
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "reason"),
+    [
+        ({"prometheus": {"retention": {"days": -1}}}, "prometheus.retention.days is -1", "nothing is kept"),
+        ({"prometheus": {"retention": {"days": 4000}}}, "prometheus.retention.days is 4000", "ten years"),
+        (
+            {"prometheus": {"retention": {"sizePercent": 95}}},
+            "prometheus.retention.sizePercent is 95",
+            "compaction need a fifth",
+        ),
+        (
+            {"prometheus": {"retention": {"sizePercent": -5}}},
+            "prometheus.retention.sizePercent is -5",
+            "write 10 to 80",
+        ),
+        (
+            {"prometheus": {"storage": {"size": "300Mi"}}},
+            "prometheus.storage.size 300Mi is too small for its cap",
+            "80 % of it are 240 MB",
+        ),
+        ({"prometheus": {"storage": {"size": "-5Gi"}}}, "prometheus.storage.size is -5Gi", "write a size"),
+        (
+            {"alertmanager": {"storage": {"size": "-1Gi"}}},
+            "alertmanager.storage.size is -1Gi",
+            "write a size",
+        ),
+        ({"scrape": {"intervalSeconds": 5}}, "scrape.timeoutSeconds 10 is above", "outlast its interval"),
+        (
+            {"scrape": {"extra": [{"job": "slow", "targets": ["h:1"], "timeoutSeconds": 40}]}},
+            "job slow has a timeoutSeconds of 40",
+            "outlast its interval",
+        ),
+        ({"scrape": {"sampleLimit": 0}}, "scrape.sampleLimit is 0", "no limit"),
+        (
+            {"scrape": {"sampleLimit": 1_000_000}},
+            "scrape.sampleLimit is 1000000",
+            "3000000 series, about 23437 MiB",
+        ),
+        (
+            {"scrape": {"extra": [EXPLOSION]}},
+            "on 43 targets",
+            "prometheus.resources.limits.memory is 2048 MiB",
+        ),
+        ({"exporter": {"maxModels": 1000}}, "exporter.maxModels is 1000", "every alert falls silent"),
+        ({"exporter": {"maxModels": 0}}, "exporter.maxModels is 0", "no alert on models could fire"),
+        ({"rules": {"divideTimesBy": 0}}, "rules.divideTimesBy is 0", "write 1"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_with_the_reason(
+    values: Mapping[str, Any], key: str, reason: str
+) -> None:
+    done = run_helm("telemetry", values)
+    assert done.returncode != 0, "helm took values that it had to refuse"
+    said = " ".join(done.stderr.split())
+    assert key in said
+    assert reason in said
 
 
 @all_releases
@@ -480,6 +533,52 @@ def test_the_gpu_exporter_reads_the_counters_that_rules_stand_on() -> None:
     assert path == f"{mount['mountPath']}/counters.csv"
 
 
+def test_the_kernel_log_is_read_by_root_with_one_capability_and_only_where_it_is_asked_for() -> None:
+    deployment = one(render("telemetry", {"exporter": {"kernelLog": True}}), "Deployment", "edge-exporter")
+    [container] = pod_of(deployment)["containers"]
+    assert "--kernel-log" in container["args"]
+    assert pod_of(deployment)["securityContext"]["runAsUser"] == 0
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["SYSLOG"]}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    plain = pod_of(one(render("telemetry", {}), "Deployment", "edge-exporter"))
+    assert "--kernel-log" not in plain["containers"][0]["args"]
+    assert plain["securityContext"]["runAsUser"] == 65534
+
+
+def test_a_target_of_its_own_pace() -> None:
+    slow = {"job": "slow", "targets": ["h:1"], "intervalSeconds": 60, "timeoutSeconds": 50}
+    [job] = [
+        each
+        for each in config_of({"scrape": {"extra": [slow]}}, "prometheus")["scrape_configs"]
+        if each["job_name"] == "slow"
+    ]
+    assert (job["scrape_interval"], job["scrape_timeout"]) == ("60s", "50s")
+
+
+def rules_of(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    content = one(render("telemetry", values), "ConfigMap", "prometheus-rules")["data"]["edge-llm.yml"]
+    groups = yaml.safe_load(content)["groups"]
+    return {rule.get("alert", rule.get("record")): rule for group in groups for rule in group["rules"]}
+
+
+def test_times_of_rules_are_divided_and_nothing_else_is_changed() -> None:
+    shipped = rules_of({})
+    short = rules_of({"rules": {"divideTimesBy": 60}, "scrape": {"intervalSeconds": 2, "timeoutSeconds": 2}})
+    assert short.keys() == shipped.keys()
+    assert (shipped["ContractFailing"]["for"], short["ContractFailing"]["for"]) == ("2m", "2s")
+    assert (shipped["AdvisoryFailing"]["for"], short["AdvisoryFailing"]["for"]) == ("1h", "60s")
+    assert "[1h]" in shipped["GpuPcieReplays"]["expr"]
+    assert "[60s]" in short["GpuPcieReplays"]["expr"]
+    # a window of fewer than four scrapes would see nothing move
+    assert "[10m]" in shipped["RuleFailing"]["expr"]
+    assert "[10s]" in short["RuleFailing"]["expr"]
+    for name, rule in shipped.items():
+        timeless = re.sub(r"\[\w+\]", "[]", rule["expr"])
+        assert timeless == re.sub(r"\[\w+\]", "[]", short[name]["expr"])
+        assert rule.get("labels") == short[name].get("labels")
+        assert rule.get("annotations") == short[name].get("annotations")
+
+
 def test_an_explosion_of_labels_fails_the_scrape_of_any_target() -> None:
     config = config_of({"scrape": {"extra": [{"job": "x", "targets": ["h:1"]}]}}, "prometheus")
     limits = ("sample_limit", "label_limit", "label_value_length_limit")
@@ -560,6 +659,60 @@ def test_operator_mode_gives_the_same_to_the_operator_and_runs_no_prometheus(wit
     assert [each["port"] for each in monitor["spec"]["endpoints"]] == ["metrics"]
     rules = one(documents, "PrometheusRule", "edge-llm")
     assert rules["spec"]["groups"][0]["rules"][0]["annotations"] == {"summary": "{{ $labels.job }} is down"}
+    # what it says of pods and nodes is theirs, not its own
+    assert monitor["spec"]["endpoints"][0]["honorLabels"] is True
     dashboard = one(documents, "ConfigMap", "edge-dashboard-box")
     assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert json.loads(dashboard["data"]["box.json"]) == {"title": "{{ box }}"}
+
+
+def matcher(given: Mapping[str, str]) -> str:
+    return f'{given["name"]}{given["matchType"]}"{given["value"]}"'
+
+
+def test_both_modes_route_and_hide_alike() -> None:
+    told = {"receivers": {"critical": {"webhookUrl": "http://hook:8080/x"}, "default": {"mailTo": "a@b.c"}}}
+    mail = {"smtp": {"smarthost": "mail:587", "from": "e@b.c", "passwordSecret": {"name": "smtp"}}}
+    alertmanager = {**told, **mail}
+    standalone = config_of({"alertmanager": alertmanager}, "alertmanager")
+    operated = one(
+        render("telemetry", {"mode": "operator", "alertmanager": alertmanager}),
+        "AlertmanagerConfig",
+        "edge-llm",
+    )["spec"]
+    ours = 'owner!=""'
+    rules = [
+        {
+            "source_matchers": [matcher(each) for each in rule["sourceMatch"]],
+            "target_matchers": [matcher(each) for each in rule["targetMatch"]],
+            **({"equal": rule["equal"]} if "equal" in rule else {}),
+        }
+        for rule in operated["inhibitRules"]
+    ]
+    # an Alertmanager of others' alerts too: theirs are neither routed nor hidden
+    assert all(rule["target_matchers"].pop(0) == ours for rule in rules)
+    assert rules == standalone["inhibit_rules"]
+    assert [matcher(each) for each in operated["route"]["matchers"]] == [ours]
+    assert operated["route"]["receiver"] == standalone["route"]["receiver"] == "default"
+    assert operated["route"]["groupBy"] == standalone["route"]["group_by"]
+    assert [
+        ([matcher(each) for each in route["matchers"]], route["receiver"])
+        for route in operated["route"]["routes"]
+    ] == [(route["matchers"], route["receiver"]) for route in standalone["route"]["routes"]]
+    receivers = {each["name"]: each for each in operated["receivers"]}
+    assert receivers.keys() == {each["name"] for each in standalone["receivers"]}
+    assert receivers["critical"]["webhookConfigs"] == [{"url": "http://hook:8080/x", "sendResolved": True}]
+    assert receivers["default"]["emailConfigs"] == [
+        {
+            "to": "a@b.c",
+            "from": "e@b.c",
+            "smarthost": "mail:587",
+            "sendResolved": True,
+            "authPassword": {"name": "smtp", "key": "password"},
+        }
+    ]
+
+
+def test_an_operator_with_routes_of_its_own_gets_none() -> None:
+    documents = render("telemetry", {"mode": "operator", "operator": {"alertmanagerConfig": False}})
+    assert not [each for each in documents if each["kind"] == "AlertmanagerConfig"]

@@ -23,7 +23,7 @@ MAIL = {"smtp": {"smarthost": "mail:587", "from": "edge@example.org"}}
 DEADLINE_S = 20
 EVERY = ("--active", "--inhibited", "--unprocessed")
 
-pytestmark = pytest.mark.sandbox
+pytestmark = pytest.mark.rules
 
 Labels = Mapping[str, str]
 

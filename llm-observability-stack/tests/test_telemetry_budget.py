@@ -6,21 +6,25 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import yaml
 from edge_llm_tests import Recording, evaluate, load_layers
 from edge_llm_tests.profile import load_profile
 from llm_observability_stack.exporter.catalogue import catalogue
 from llm_observability_stack.exporter.contracts_source import outcome_families
+from llm_observability_stack.exporter.settings import Settings
 
 CHART = files("llm_observability_stack") / "charts" / "edge-telemetry"
 BASE = Path(__file__).parents[2] / "edge-cli/tests/cases/base/a100-k3s.json"
 pytestmark = pytest.mark.skipif(not BASE.is_file(), reason="no checkout: the recorded boxes are not packaged")
-CARDS_LIMIT, MODELS_LIMIT, PODS_LIMIT, NODES_LIMIT, CONTAINERS = 64, 50, 200, 200, 2
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+MODELS_LIMIT = VALUES["exporter"]["maxModels"]
+CARDS_LIMIT, PODS_LIMIT, NODES_LIMIT, CONTAINERS = 64, 200, 200, 2
+A_MODEL, THE_REST = 10, 3500  # what the chart refuses `exporter.maxModels` by
 SPLITS = {"clock": 3, "reason": 5, "scope": 2, "cause": 2}  # values of the labels that divide a card's series
 
 
-def sample_limit() -> int:
-    template = (CHART / "templates" / "_prometheus.tpl").read_text()
-    return int(re.findall(r"sample_limit: (\d+)", template)[0])
+def of_a_model() -> int:
+    return sum("model" in entry.labels for entry in catalogue().values())
 
 
 def most() -> int:
@@ -54,4 +58,15 @@ def test_the_contracts_of_a_box_are_a_few_hundred_series() -> None:
 
 
 def test_all_limits_together_stay_below_what_the_scrape_refuses() -> None:
-    assert most() < sample_limit()
+    assert most() < VALUES["scrape"]["sampleLimit"]
+
+
+def test_the_chart_and_the_exporter_have_the_same_limit_of_models() -> None:
+    assert Settings(profile="cpu").max_models == MODELS_LIMIT
+
+
+def test_what_the_chart_refuses_a_number_of_models_by_is_so() -> None:
+    assert of_a_model() <= A_MODEL
+    assert most() - MODELS_LIMIT * of_a_model() <= THE_REST
+    refusals = (CHART / "templates" / "refusals.yaml").read_text()
+    assert re.search(rf"mul \$models {A_MODEL}\) {THE_REST}", refusals)

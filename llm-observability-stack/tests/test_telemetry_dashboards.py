@@ -161,12 +161,12 @@ def parses(expression: str) -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.sandbox
+@pytest.mark.rules
 @each_board
 def test_every_expression_parses(board: str) -> None:
     assert [each for each in expressions(board) if not parses(each)] == []
 
 
-@pytest.mark.sandbox
+@pytest.mark.rules
 def test_the_check_of_expressions_can_fail() -> None:
     assert not parses("sum(rate(up[5m])")

@@ -50,7 +50,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def test_the_group_that_profiles_promise_is_there() -> None:
-    assert [group["name"] for group in groups()] == ["edge-llm", "edge-gpu"]
+    assert [group["name"] for group in groups()] == ["edge-llm", "edge-gpu", "edge-host"]
 
 
 def test_no_name_is_given_twice() -> None:
@@ -121,7 +121,7 @@ def run(*argv: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.sandbox
+@pytest.mark.rules
 def test_promtool_accepts_the_rules_and_their_unit_tests_pass() -> None:
     folder = Path(str(RULES))
     checked = run("check", "rules", "--lint=all", "--lint-fatal", "edge-llm.yml", folder=folder)
@@ -130,7 +130,7 @@ def test_promtool_accepts_the_rules_and_their_unit_tests_pass() -> None:
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-@pytest.mark.sandbox
+@pytest.mark.rules
 @pytest.mark.parametrize("wrong", ["vector(1) < 0", "vector(1)"])
 def test_the_unit_tests_notice_alerts_that_never_or_always_fire(wrong: str, tmp_path: Path) -> None:
     shutil.copy(str(RULES / "edge-llm.test.yml"), tmp_path)

@@ -4,9 +4,6 @@
 {{- $receivers := $alertmanager.receivers }}
 {{- $mail := or $receivers.default.mailTo $receivers.critical.mailTo }}
 {{- if $mail }}
-{{- if not (and $alertmanager.smtp.smarthost $alertmanager.smtp.from) }}
-{{- fail "alertmanager.receivers: mailTo needs alertmanager.smtp.smarthost and alertmanager.smtp.from" }}
-{{- end -}}
 global:
   smtp_smarthost: {{ $alertmanager.smtp.smarthost | quote }}
   smtp_from: {{ $alertmanager.smtp.from | quote }}
@@ -37,32 +34,7 @@ receivers:
   - name: critical
     {{- with include "edge-telemetry.receiver" $receivers.critical }}{{ . | nindent 4 }}{{ end }}
 inhibit_rules:
-  # A dead node hides what ran on it; it says nothing of other nodes. Its own contract says the same as the alert.
-  - source_matchers: ['alertname="NodeDown"']
-    target_matchers: ['alertname!="NodeDown"', 'node!=""']
-    equal: [node]
-  - source_matchers: ['alertname="NodeDown"']
-    target_matchers: ['alertname="ContractFailing"', 'contract="gpu.node-ready"']
-  # A broken lower layer hides its consequences above. Layer 3 hides nothing and is hidden by a dead node only: whether
-  # metrics arrive does not depend on the card. Wear hides nothing: a card that is to be replaced some day must not keep
-  # silent for weeks that Ollama is down.
-  - source_matchers: ['layer="0"', 'severity="critical"', 'alertname=~"ContractFailing|GpuXid"']
-    target_matchers: ['layer=~"1|2|profile"']
-    equal: [node]
-  - source_matchers: ['layer="1"', 'severity="critical"', 'alertname="ContractFailing"']
-    target_matchers: ['layer=~"2|profile"']
-    equal: [node]
-  - source_matchers: ['layer="2"', 'severity="critical"', 'alertname=~"ContractFailing|OllamaDown"']
-    target_matchers: ['layer="profile"']
-    equal: [node]
-  # Two words for one thing: the more telling one is kept.
-  - source_matchers: ['alertname="OllamaDown"']
-    target_matchers: ['alertname="ContractFailing"', 'rung="serving"']
-    equal: [node]
-  # Critical says all that warning says of the same thing.
-  - source_matchers: ['severity="critical"']
-    target_matchers: ['severity=~"warning|info"']
-    equal: [alertname, node, model, contract, gpu, pod, volume]
+{{ .Files.Get "files/alertmanager/inhibition.yml" | trim | indent 2 }}
 {{- end -}}
 
 {{- define "edge-telemetry.receiver" -}}
@@ -73,5 +45,38 @@ webhook_configs:
 {{- with .mailTo }}
 email_configs:
   - {to: {{ . | quote }}, send_resolved: true}
+{{- end }}
+{{- end -}}
+
+{{/* A matcher of Alertmanager (`severity="critical"`) as the operator writes it. */}}
+{{- define "edge-telemetry.matcher" -}}
+{{- $operator := regexFind "(=~|!~|!=|=)" . }}
+{{- $parts := splitn $operator 2 . }}
+{name: {{ $parts._0 }}, matchType: {{ quote $operator }}, value: {{ $parts._1 }}}
+{{- end -}}
+
+{{/* The receiver of an AlertmanagerConfig. Called with (dict "root" $ "name" "default"). */}}
+{{- define "edge-telemetry.operatorReceiver" -}}
+{{- $alertmanager := .root.Values.alertmanager }}
+{{- with get $alertmanager.receivers .name -}}
+{{- with .webhookUrl }}
+webhookConfigs:
+  - {url: {{ . | quote }}, sendResolved: true}
+{{- end }}
+{{- with .mailTo }}
+emailConfigs:
+  - to: {{ . | quote }}
+    from: {{ $alertmanager.smtp.from | quote }}
+    smarthost: {{ $alertmanager.smtp.smarthost | quote }}
+    sendResolved: true
+    {{- with $alertmanager.smtp.username }}
+    authUsername: {{ . | quote }}
+    {{- end }}
+    {{- with $alertmanager.smtp.passwordSecret }}
+    {{- if .name }}
+    authPassword: {name: {{ .name }}, key: {{ .key }}}
+    {{- end }}
+    {{- end }}
+{{- end }}
 {{- end }}
 {{- end -}}

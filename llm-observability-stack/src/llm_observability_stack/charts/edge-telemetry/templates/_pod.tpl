@@ -3,12 +3,22 @@
 {{ .repository }}:{{ .tag }}{{ with .digest }}@{{ . }}{{ end }}
 {{- end -}}
 
+{{/*
+Whether a claim can be mounted: one of this release, or one that the cluster has. A pod with a claim that nobody makes would wait
+for ever. Where no cluster was asked (`helm template`) it is taken to be there.
+*/}}
+{{- define "edge-telemetry.claimIsThere" -}}
+{{- $asked := lookup "v1" "Namespace" "" "kube-system" }}
+{{- if or (not $asked) (eq .claim "prometheus-data") (lookup "v1" "PersistentVolumeClaim" .root.Release.Namespace .claim) }}yes{{ end }}
+{{- end -}}
+
 {{/* No root, no privileges, nothing to write to but volumes. */}}
 {{- define "edge-telemetry.hardened" -}}
 allowPrivilegeEscalation: false
 privileged: false
 readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
+capabilities:
+  drop: [ALL]
 {{- end -}}
 
 {{/* `nobody`, as the images of Prometheus and Alertmanager have it. */}}

@@ -3,23 +3,17 @@
 {{- $size := .Values.prometheus.storage.size }}
 {{- $mebibytes := include "edge-telemetry.mebibytes" $size | int64 }}
 {{- $share := div (mul $mebibytes .Values.prometheus.retention.sizePercent) 100 }}
-{{- if lt $share 256 }}
-{{- fail (printf "prometheus.storage.size %s is too small: its share for blocks is %d MB, and below 256 MB it is all write-ahead log; give it 1Gi at least" $size $share) }}
-{{- end }}
 {{- $share }}
 {{- end -}}
 
 {{/* prometheus.yml. Targets are Services of this namespace by name: nothing to discover, no token, nothing to lose by selectors. */}}
 {{- define "edge-telemetry.prometheusConfig" -}}
-{{- if gt (int .Values.scrape.timeoutSeconds) (int .Values.scrape.intervalSeconds) }}
-{{- fail "scrape.timeoutSeconds is above scrape.intervalSeconds: Prometheus refuses that" }}
-{{- end -}}
 global:
   scrape_interval: {{ .Values.scrape.intervalSeconds }}s
   scrape_timeout: {{ .Values.scrape.timeoutSeconds }}s
   evaluation_interval: {{ .Values.scrape.intervalSeconds }}s
   # Of each target. More is an explosion of labels: better a failed scrape that says so than a full disk.
-  sample_limit: 10000
+  sample_limit: {{ int .Values.scrape.sampleLimit }}
   label_limit: 64
   label_value_length_limit: 1024
   {{- with .Values.prometheus.externalLabels }}
@@ -65,6 +59,12 @@ scrape_configs:
     {{- with .scheme }}
     scheme: {{ . }}
     {{- end }}
+    {{- with .intervalSeconds }}
+    scrape_interval: {{ . }}s
+    {{- end }}
+    {{- with .timeoutSeconds }}
+    scrape_timeout: {{ . }}s
+    {{- end }}
     static_configs:
       - targets: {{ toJson .targets }}
   {{- end }}
@@ -77,4 +77,37 @@ scrape_configs:
 {{ $path }}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* A rule file as Prometheus gets it. Called with (dict "root" $ "path" "files/rules/edge-llm.yml"). */}}
+{{- define "edge-telemetry.rules" -}}
+{{- $by := int .root.Values.rules.divideTimesBy }}
+{{- if eq $by 1 }}
+{{- .root.Files.Get .path }}
+{{- else }}
+{{- $document := .root.Files.Get .path | fromYaml }}
+{{- range $group := $document.groups }}
+{{- range $rule := $group.rules }}
+{{- with $rule.for }}
+{{- $_ := set $rule "for" (include "edge-telemetry.shortened" (dict "span" . "by" $by "least" 1)) }}
+{{- end }}
+{{- $expression := $rule.expr }}
+{{- range $window := regexFindAll "\\[[0-9]+[smhd]\\]" $expression -1 | uniq }}
+{{- $span := trimAll "[]" $window }}
+{{- $least := mul 4 $.root.Values.scrape.intervalSeconds }}
+{{- $short := include "edge-telemetry.shortened" (dict "span" $span "by" $by "least" $least) }}
+{{- $expression = replace $window (printf "[%s]" $short) $expression }}
+{{- end }}
+{{- $_ := set $rule "expr" $expression }}
+{{- end }}
+{{- end }}
+{{- toYaml $document }}
+{{- end }}
+{{- end -}}
+
+{{/* A time span divided, in whole seconds, and not below the least. */}}
+{{- define "edge-telemetry.shortened" -}}
+{{- $units := dict "s" 1 "m" 60 "h" 3600 "d" 86400 }}
+{{- $seconds := mul (regexFind "^[0-9]+" .span | int64) (get $units (regexFind "[smhd]$" .span)) }}
+{{- max (div (add $seconds .by -1) .by) .least }}s
 {{- end -}}
