@@ -1,0 +1,140 @@
+"""A host below a temporary folder: systemd and k3s are SIMULATED stand-ins, the files are real."""
+
+import hashlib
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from k3s_nvidia_edge.node import Host, NodeSettings, Plan, Step, apply, folder_source, look, release
+from k3s_nvidia_edge.node.release import Asset, Assets, Pinned
+from k3s_nvidia_edge.node.service import Service
+
+VERSION = "v1.36.4+k3s1"
+
+SIMULATED_K3S = """#!/bin/sh
+# SIMULATED k3s: does to the files of a host what the first start of k3s does, and nothing else.
+set -eu
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+[ "$1" = server ]
+grep -q 'cluster-init: true' "$root/etc/rancher/k3s/config.yaml"
+mkdir -p "$root/var/lib/rancher/k3s/server/db/etcd" "$root/var/lib/kubelet/pods"
+: > "$root/var/lib/rancher/k3s/server/db/etcd/SIMULATED"
+umask 077
+echo 'SIMULATED kubeconfig' > "$root/etc/rancher/k3s/k3s.yaml"
+"""
+
+SIMULATED_SYSTEMCTL = """#!/bin/sh
+# SIMULATED systemctl of one service; its state is in files beside it.
+set -eu
+here=$(dirname "$0"); root=@ROOT@; unit=$root/etc/systemd/system/k3s.service
+echo "$*" >> "$here/calls"
+say() { cat "$here/$1" 2>/dev/null || echo "$2"; }
+case "$1" in
+show)
+  echo "LoadState=$(say load not-found)"
+  echo "ActiveState=$(say active inactive)"
+  echo "UnitFileState=$(say enabled '')" ;;
+daemon-reload)
+  if [ -e "$unit" ]; then echo loaded > "$here/load"; exit; fi
+  rm -f "$here/load" "$here/active" "$here/enabled" ;;
+enable)
+  [ -e "$unit" ] || { echo "Unit k3s.service does not exist" >&2; exit 1; }
+  echo enabled > "$here/enabled" ;;
+start|restart)
+  if [ -e "$here/refuse" ]; then echo failed > "$here/active"; exit 0; fi
+  if [ -e "$here/hang" ]; then echo activating > "$here/active"; exit 0; fi
+  "$root/usr/local/bin/k3s" server; echo active > "$here/active" ;;
+disable) rm -f "$here/enabled"; echo inactive > "$here/active" ;;
+kill|stop) exit 5 ;;
+esac
+"""
+
+
+@dataclass
+class Box:
+    """The host, what its stand-ins are made of, and what was done to it."""
+
+    root: Path
+    files: Path
+    systemd: Path
+    pins: dict[str, Pinned]
+
+    @property
+    def host(self) -> Host:
+        return Host(self.root, Service(str(self.systemd / "systemctl")))
+
+    def path(self, absolute: str) -> Path:
+        return self.root / absolute.lstrip("/")
+
+    def put(self, absolute: str, text: str = "somebody's\n", mode: int = 0o644) -> Path:
+        path = self.path(absolute)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def calls(self) -> list[str]:
+        calls = (self.systemd / "calls").read_text().splitlines()
+        return [call for call in calls if not call.startswith("show ")]
+
+    def publish_newer(self) -> None:
+        """A newer release is pinned, and its files are in the folder."""
+        files = {arch: assets(self.files, suffix=f"-{arch}", text="# newer\n") for arch in ("amd64", "arm64")}
+        self.pins.clear()
+        self.pins["v1.36.5+k3s1"] = Pinned("v2", files)
+
+    def forget_calls(self) -> None:
+        (self.systemd / "calls").unlink(missing_ok=True)
+        (self.systemd / "calls").touch()
+
+    def plan(self, settings: NodeSettings | None = None) -> Plan:
+        return look(self.host, settings or NodeSettings(), "cpu")[1]
+
+    def install(self, settings: NodeSettings | None = None, *, deadline_s: float = 5.0) -> list[Step]:
+        seen, plan = look(self.host, settings or NodeSettings(), "cpu")
+        done: list[Step] = []
+
+        def note(step: Step, _now: str) -> None:
+            if step not in done:
+                done.append(step)
+
+        apply(self.host, plan, seen, folder_source(self.files), note, start_deadline_s=deadline_s)
+        return done
+
+    def tree(self) -> dict[str, tuple[int, int, str]]:
+        """Every path with its mode, its modification time and its content's checksum."""
+        found = {}
+        for path in sorted(self.root.rglob("*")):
+            seen = path.lstat()
+            content = path.read_bytes() if stat.S_ISREG(seen.st_mode) else b""
+            found[str(path.relative_to(self.root))] = (
+                stat.S_IMODE(seen.st_mode),
+                seen.st_mtime_ns,
+                hashlib.sha256(content).hexdigest(),
+            )
+        return found
+
+
+def assets(folder: Path, *, suffix: str = "", text: str = "") -> Assets:
+    """Stand-ins for the files of a release, with their true checksums."""
+    binary, images = folder / f"k3s{suffix}", folder / f"k3s-airgap-images{suffix}.tar.zst"
+    binary.write_text(SIMULATED_K3S + text)
+    images.write_text(f"SIMULATED images {text}\n")
+    return Assets(
+        *(Asset(each.name, hashlib.sha256(each.read_bytes()).hexdigest()) for each in (binary, images))
+    )
+
+
+@pytest.fixture
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
+    root, files, systemd = (tmp_path / name for name in ("host", "release", "systemd"))
+    for folder in (root / "run/systemd/system", root / "proc/net", root / "usr/local/bin", files, systemd):
+        folder.mkdir(parents=True)
+    (root / "proc/net/route").write_text("Iface\tDestination\tGateway\neth0\t00000000\t0100000A\n")
+    program = systemd / "systemctl"
+    program.write_text(SIMULATED_SYSTEMCTL.replace("@ROOT@", str(root)))
+    program.chmod(0o755)
+    pins = {VERSION: Pinned("v2", {"amd64": assets(files), "arm64": assets(files, suffix="-arm64")})}
+    monkeypatch.setattr(release, "_pins", lambda: pins)
+    return Box(root, files, systemd, pins)
