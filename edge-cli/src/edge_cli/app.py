@@ -37,6 +37,7 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("edge_cli.commands.explain:explain", "Print a contract or reason: promise, remedies."),
     "evidence": Entry("edge_cli.commands.evidence:evidence", "Record, show, compare and redact evidence."),
     "profile": Entry("edge_cli.commands.profile:profile", "List, show and check profiles."),
+    "node": Entry("edge_cli.commands.node:node", "Install, show and remove k3s on this host."),
     "sandbox": Entry(
         "edge_cli.commands.sandbox:sandbox",
         "A disposable real cluster of one node on this machine, with a SIMULATED card.",

@@ -10,6 +10,7 @@ __all__ = [
     "ContextOption",
     "FailOnOption",
     "FromOption",
+    "K3sFromOption",
     "KubeconfigOption",
     "OutputOption",
     "ProfileOption",
@@ -35,6 +36,12 @@ ProfileOption = Annotated[
 ]
 KubeconfigOption = Annotated[
     str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.")
+]
+K3sFromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--k3s-from", metavar="DIR", help="Folder with the files of the k3s release [its release page]."
+    ),
 ]
 ContextOption = Annotated[
     str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig.")

@@ -11,44 +11,7 @@ from k3s_nvidia_edge.node.release import Asset, Assets, Pinned
 from k3s_nvidia_edge.node.service import Service
 
 VERSION = "v1.36.4+k3s1"
-
-SIMULATED_K3S = """#!/bin/sh
-# SIMULATED k3s: does to the files of a host what the first start of k3s does, and nothing else.
-set -eu
-root=$(cd "$(dirname "$0")/../../.." && pwd)
-[ "$1" = server ]
-grep -q 'cluster-init: true' "$root/etc/rancher/k3s/config.yaml"
-mkdir -p "$root/var/lib/rancher/k3s/server/db/etcd" "$root/var/lib/kubelet/pods"
-: > "$root/var/lib/rancher/k3s/server/db/etcd/SIMULATED"
-umask 077
-echo 'SIMULATED kubeconfig' > "$root/etc/rancher/k3s/k3s.yaml"
-"""
-
-SIMULATED_SYSTEMCTL = """#!/bin/sh
-# SIMULATED systemctl of one service; its state is in files beside it.
-set -eu
-here=$(dirname "$0"); root=@ROOT@; unit=$root/etc/systemd/system/k3s.service
-echo "$*" >> "$here/calls"
-say() { cat "$here/$1" 2>/dev/null || echo "$2"; }
-case "$1" in
-show)
-  echo "LoadState=$(say load not-found)"
-  echo "ActiveState=$(say active inactive)"
-  echo "UnitFileState=$(say enabled '')" ;;
-daemon-reload)
-  if [ -e "$unit" ]; then echo loaded > "$here/load"; exit; fi
-  rm -f "$here/load" "$here/active" "$here/enabled" ;;
-enable)
-  [ -e "$unit" ] || { echo "Unit k3s.service does not exist" >&2; exit 1; }
-  echo enabled > "$here/enabled" ;;
-start|restart)
-  if [ -e "$here/refuse" ]; then echo failed > "$here/active"; exit 0; fi
-  if [ -e "$here/hang" ]; then echo activating > "$here/active"; exit 0; fi
-  "$root/usr/local/bin/k3s" server; echo active > "$here/active" ;;
-disable) rm -f "$here/enabled"; echo inactive > "$here/active" ;;
-kill|stop) exit 5 ;;
-esac
-"""
+SIMULATED = Path(__file__).parent / "simulated"
 
 
 @dataclass
@@ -119,7 +82,7 @@ class Box:
 def assets(folder: Path, *, suffix: str = "", text: str = "") -> Assets:
     """Stand-ins for the files of a release, with their true checksums."""
     binary, images = folder / f"k3s{suffix}", folder / f"k3s-airgap-images{suffix}.tar.zst"
-    binary.write_text(SIMULATED_K3S + text)
+    binary.write_text((SIMULATED / "k3s").read_text() + text)
     images.write_text(f"SIMULATED images {text}\n")
     return Assets(
         *(Asset(each.name, hashlib.sha256(each.read_bytes()).hexdigest()) for each in (binary, images))
@@ -133,7 +96,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
         folder.mkdir(parents=True)
     (root / "proc/net/route").write_text("Iface\tDestination\tGateway\neth0\t00000000\t0100000A\n")
     program = systemd / "systemctl"
-    program.write_text(SIMULATED_SYSTEMCTL.replace("@ROOT@", str(root)))
+    program.write_text((SIMULATED / "systemctl").read_text().replace("@ROOT@", str(root)))
     program.chmod(0o755)
     pins = {VERSION: Pinned("v2", {"amd64": assets(files), "arm64": assets(files, suffix="-arm64")})}
     monkeypatch.setattr(release, "_pins", lambda: pins)

@@ -55,8 +55,10 @@ def check(name: _Name) -> None:
     """Check that a profile has only keys and values that are known; the first wrong one is named."""
     from edge_llm_tests import load_layers  # noqa: PLC0415 - with the command
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - with the command
+    from k3s_nvidia_edge.node import node_settings  # noqa: PLC0415 - with the command
 
     layers = load_layers()
     found = load_profile(name, layers)
+    node_settings(name, found.values)
     asked = sum(contract.applies(found.specs[layer.name]) for layer in layers for contract in layer.contracts)
     sys.stdout.write(f"profile {name} is right: {asked} contracts apply\n")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from edge_cli.options import ContextOption, KubeconfigOption, OutputOption, ProfileOption
+from edge_cli.options import ContextOption, K3sFromOption, KubeconfigOption, OutputOption, ProfileOption
 
 __all__ = ["up"]
 
@@ -29,13 +29,19 @@ def up(  # noqa: PLR0917 - typer passes options by name
     recover: Annotated[
         bool, typer.Option("--recover", help="Heal releases whose last operation never ended.")
     ] = False,
+    install_k3s: Annotated[
+        bool,
+        typer.Option("--install-k3s", help="Install k3s on this host first; without a cluster, it is asked."),
+    ] = False,
+    k3s_from: K3sFromOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     output: OutputOption = None,
 ) -> None:
     """Install the platform layer by layer, each behind its gate.
 
     For each layer: the contracts of the layers below must hold, then Helm installs its releases, then its
-    own contracts are waited for. What is unchanged is left alone; an interrupted run is gone on with. Exit
+    own contracts are waited for. What is unchanged is left alone; an interrupted run is gone on with. On a
+    host without a cluster, k3s is installed first, once that is agreed to (`edge node install`). Exit
     code: 0 holds, 3 a contract failed or a gate is closed, 5 timed out, 6 unreachable, 7 not authorised.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - `edge up --help` needs none of it
@@ -46,6 +52,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
     from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
     from edge_cli.installation import install  # noqa: PLC0415 - as above
+    from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
     from edge_cli.patience import Limits  # noqa: PLC0415 - as above
     from edge_cli.render import Output  # noqa: PLC0415 - as above
     from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
@@ -63,18 +70,26 @@ def up(  # noqa: PLR0917 - typer passes options by name
     climbed = layers_up_to(to, layers)
     if sandbox and (kubeconfig or context):
         raise UsageError("--sandbox brings its own kubeconfig", "leave --kubeconfig and --context out")
+    if install_k3s and (sandbox or kubeconfig or context):
+        raise UsageError(
+            "--install-k3s makes the cluster on this host", "leave --sandbox, --kubeconfig and --context out"
+        )
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
     if asked:
         load_profile(asked, layers)  # a wrong name is said before half an hour of building
     if sandbox:
         announce_build(ask=not yes)
-    rows = (SANDBOX,) * sandbox + tuple(layer.name for layer in climbed)
+    given = kubeconfig or settings.kubeconfig
+    k3s = None if sandbox else agreed_undertaking(given, asked, layers, k3s_from, install=install_k3s)
+    rows = (SANDBOX,) * sandbox + (K3S,) * (k3s is not None) + tuple(layer.name for layer in climbed)
     with showing(error_console(), rows) as tell:
         if sandbox:
             with span("sandbox"):
                 site = sandbox_site(tell)
+        elif k3s is not None:
+            site = cluster_site(str(settle(k3s, layers, tell)), None)
         else:
-            site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context)
+            site = cluster_site(given, context or settings.context)
         held_to = load_profile(profile_name(asked, site), layers)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
     conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, sandbox=site.profile == SANDBOX)
