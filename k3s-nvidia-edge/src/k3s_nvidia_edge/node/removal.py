@@ -146,10 +146,9 @@ def _remember(root: Path, record: InstallRecord, found: Removal) -> None:
     left = tuple(path for path in record.data if below(root, path).exists())
     edited = {path: sums for path, sums in record.files.items() if path in found.kept}
     if left or edited:
-        rest = msgspec.structs.replace(
-            record, complete=True, files=edited, links={}, directories=(), data=left
-        )
-        save_record(root, rest)
+        folders = tuple(path for path in record.directories if below(root, path).exists())
+        rest = {"complete": True, "files": edited, "links": {}, "directories": folders, "data": left}
+        save_record(root, msgspec.structs.replace(record, **rest))
         return
     below(root, RECORD).unlink(missing_ok=True)
     below(root, LOCK).unlink(missing_ok=True)
