@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from edge_cli.ascent import Ascent, End, Ground, Look
-from edge_cli.climb import ascend
+from edge_cli.ascent import Ascent, End, Ground, Look, Return
+from edge_cli.climb import ascend, go_back
 from edge_cli.fingerprint import described, fingerprint
-from edge_cli.helm_error import PendingReleaseError
+from edge_cli.helm_error import HelmError, PendingReleaseError
 from edge_cli.patience import Limits
 from edge_cli.progress import Progress, Stage
 from edge_cli.revision import Revision
@@ -130,8 +130,15 @@ class World:
         del self.revisions[release.name]
         return "removed"
 
-    def climb(self, layers: tuple[Layer, ...] = LAYERS, **more: Any) -> Ascent:
-        ground = Ground(
+    async def roll_back(self, release: Release, below: int) -> Revision:
+        self.did.append(f"roll back {release.name} below {below}")
+        self.words |= self.effects.get(f"older {release.name}", {})
+        made = Revision(below + 1, "deployed", "as before")
+        self.revisions[release.name] = made
+        return made
+
+    def ground(self, layers: tuple[Layer, ...] = LAYERS, **more: Any) -> Ground:
+        return Ground(
             layers,
             self.profile,
             self.look,
@@ -141,7 +148,12 @@ class World:
             sleep=self.sleep,
             **more,
         )
-        return asyncio.run(ascend(ground))
+
+    def climb(self, layers: tuple[Layer, ...] = LAYERS, **more: Any) -> Ascent:
+        return asyncio.run(ascend(self.ground(layers, **more)))
+
+    def go_back(self, ascent: Ascent, **more: Any) -> Return:
+        return asyncio.run(go_back(self.ground(**more), ascent))
 
 
 @pytest.fixture
@@ -362,3 +374,55 @@ def test_nothing_is_done_once_the_lease_is_lost(fresh: World) -> None:
     with pytest.raises(RuntimeError, match="lost"):
         fresh.climb(may_act=lost)
     assert fresh.did == []
+
+
+@pytest.fixture
+def upgraded(healthy: World) -> tuple[World, Ascent]:
+    """An upgrade of Ollama that its contract does not survive."""
+    healthy.revisions["ollama"] = Revision(4, "deployed", "of other content")
+    healthy.effects |= {"ollama": {"serving.works": "Broken"}, "older ollama": {"serving.works": "ok"}}
+    ascent = healthy.climb()
+    assert (ascent.end, ascent.layer) == (End.TERMINAL, SERVING)
+    return healthy, ascent
+
+
+def test_an_upgrade_that_does_not_hold_is_left_alone_until_somebody_wants_it_back(
+    upgraded: tuple[World, Ascent],
+) -> None:
+    world, ascent = upgraded
+    assert world.did == ["apply ollama"]
+    assert [(act.release.name, act.revision) for act in ascent.to_roll_back] == [("ollama", 5)]
+
+
+def test_a_rollback_is_judged_by_the_contracts_again(upgraded: tuple[World, Ascent]) -> None:
+    world, ascent = upgraded
+    began_s = world.now_s
+    back = world.go_back(ascent)
+    assert world.did == ["apply ollama", "roll back ollama below 5"]
+    assert back.holds
+    assert [(act.verb, act.revision) for act in back.acts] == [("rolled back", 6)]
+    assert back.look.evaluation != ascent.look.evaluation
+    assert world.now_s - began_s >= 3, "a pass right after the rollback may be the picture from before"
+
+
+def test_a_rollback_that_does_not_help_says_so_and_applies_nothing(upgraded: tuple[World, Ascent]) -> None:
+    world, ascent = upgraded
+    world.effects["older ollama"] = {"serving.works": "Absent"}
+    back = world.go_back(ascent, limits=Limits(timeout_s=30, stalled_s=20))
+    assert back.end is End.STALLED
+    assert world.did == ["apply ollama", "roll back ollama below 5"]
+
+
+def test_what_somebody_else_changed_meanwhile_is_not_rolled_back(upgraded: tuple[World, Ascent]) -> None:
+    world, ascent = upgraded
+    world.revisions["ollama"] = Revision(6, "deployed", "by hand")
+    with pytest.raises(HelmError, match="not at revision 5 any more"):
+        world.go_back(ascent)
+    assert world.did == ["apply ollama"]
+
+
+def test_a_first_installation_has_nothing_to_go_back_to(fresh: World) -> None:
+    fresh.effects["ollama"] = {"serving.works": "Broken"}
+    ascent = fresh.climb()
+    assert ascent.end is End.TERMINAL
+    assert ascent.to_roll_back == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_cli.ascent import Act, Ascent, End, Look
+from edge_cli.ascent import Act, Ascent, End, Look, Return
 from edge_cli.conclusion import Conclusion
 from edge_cli.patience import Limits
 from edge_cli.render import Output
@@ -54,7 +54,7 @@ def test_what_holds_is_listed_contract_by_contract_with_what_to_try(concluded: C
     shown = text(conclusion)
     for contract in ("host.driver", "gpu.offered", "model.loaded", "telemetry.targets", "profile.processor"):
         assert contract in shown
-    assert "installed  ollama in llm-space, revision 1 (0.4 s)" in shown
+    assert "installed   ollama in llm-space, revision 1 (0.4 s)" in shown
     assert "export KUBECONFIG=/kube.conf" in shown
     assert "edge diagnose --kubeconfig /kube.conf --profile bench" in shown
     assert "edge down --kubeconfig /kube.conf" in shown
@@ -155,3 +155,30 @@ def test_a_cluster_that_does_not_answer_has_its_own_exit_code(
 
 def test_other_formats_are_those_of_a_diagnosis(concluded: Concluding) -> None:
     assert render(concluded(End.HOLDS, None), Output.JSON, Page()).startswith("{")
+
+
+def _returned(
+    conclusion: Conclusion, odd: dict[str, Any] | None, seen: Callable[..., Recording]
+) -> Conclusion:
+    recording = seen(odd, reads={})
+    look = Look(recording, evaluate(conclusion.layers, conclusion.profile, recording))
+    end = End.STALLED if odd else End.HOLDS
+    return replace(conclusion, back=Return((Act(RELEASE, "rolled back", 3, 0.2),), end, look))
+
+
+def test_a_rollback_is_told_with_what_the_contracts_say_before_and_after(
+    concluded: Concluding, seen: Callable[..., Recording]
+) -> None:
+    odd = {"model.loaded": "Missing"}
+    upgraded = concluded(End.STALLED, 2, odd, acts=(Act(RELEASE, "upgraded", 2),))
+    assert "--rollback" in text(upgraded)
+    healed = _returned(upgraded, None, seen)
+    shown = text(healed)
+    assert healed.exit_code is ExitCode.CONTRACT
+    assert "model.loaded" in shown
+    assert "rolled back ollama in llm-space, revision 3 (0.2 s)" in shown
+    assert "the contracts of layer serving hold again" in shown
+    assert "--rollback" not in shown
+    worse = text(_returned(upgraded, {"gpu.offered": "Broken"}, seen))
+    assert "does not hold then either" in worse
+    assert worse.index("model.loaded") < worse.index("gpu.offered")

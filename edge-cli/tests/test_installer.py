@@ -270,6 +270,34 @@ def test_an_upgrade_that_never_ended_goes_back(
     assert helm.calls[-1][:3] == ["rollback", "demo", "2"]
 
 
+def _history(*statuses: str) -> list[dict[str, Any]]:
+    return [
+        {"revision": number, "status": status, "description": f"edge: of {number}"}
+        for number, status in enumerate(statuses, 1)
+    ]
+
+
+def test_an_upgrade_is_undone_to_the_last_good_revision_with_what_that_was_made_from(
+    installer: Installer, helm: FakeHelm, release: Release
+) -> None:
+    helm.says("history", _history("superseded", "failed", "deployed"))
+    made = asyncio.run(installer.roll_back(release, 3))
+    undone = next(call for call in helm.calls if call[0] == "rollback")
+    assert undone[:3] == ["rollback", "demo", "1"]
+    assert option(undone, "--description") == "edge: of 1"
+    assert made.number == 3, "the fake's history does not grow: it is asked anew"
+
+
+def test_without_a_good_revision_before_there_is_nothing_to_go_back_to(
+    installer: Installer, helm: FakeHelm, release: Release
+) -> None:
+    helm.says("history", _history("failed", "deployed"))
+    with pytest.raises(HelmError, match="no revision before 2") as raised:
+        asyncio.run(installer.roll_back(release, 2))
+    assert "helm history demo" in raised.value.next_step
+    assert [call[0] for call in helm.calls] == ["history"]
+
+
 def test_an_uninstall_that_never_ended_is_finished(
     installer: Installer, helm: FakeHelm, release: Release
 ) -> None:

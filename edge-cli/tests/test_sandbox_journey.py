@@ -507,14 +507,35 @@ def test_an_unknown_value_of_the_profile_is_refused_by_the_chart(
     _up(box)
 
 
-def _leave_pending(box: Box, release: str, revision: int) -> None:
-    """Helm's record of a release as a helm that was killed in the middle of an upgrade leaves it."""
+def test_an_upgrade_that_breaks_a_contract_is_rolled_back(box: Box, first: Said, tmp_path: Path) -> None:
+    """Ollama's image of a version that the node does not have: it cannot be pulled, and waiting does not mend it."""
+    before = box.releases()
+    worse = tmp_path / "worse.yaml"
+    worse.write_text("extends: sandbox\nvalues: {serving: {ollama: {image: {tag: 9.9.9}}}}\n")
+    said = box.edge("up", "--sandbox", "--profile", worse, "--rollback")
+    assert said.code == 3, said.err + said.out
+    assert "serving.image" in said.out
+    assert "rolled back serving" in said.out
+    assert "the contracts of layer serving hold again" in said.out
+    revision, status = box.releases()["serving"]
+    assert status == "deployed"
+    assert int(revision) == int(before["serving"][0]) + 2
+    assert green(box.until(green))
+    again = box.edge("up", "--sandbox")
+    assert again.code == 0, again.err + again.out
+    assert "Nothing had to be changed." in again.out, (
+        "the revision that was gone back to is known by its content"
+    )
+
+
+def _leave_pending(box: Box, release: str, revision: int, status: str = "pending-upgrade") -> None:
+    """Helm's record of a release as a helm that was killed in the middle of an operation leaves it."""
     name = f"sh.helm.release.v1.{release}.v{revision}"
     secret = json.loads(box.kubectl("-n", SERVING, "get", "secret", name, "-o", "json"))
     record = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(secret["data"]["release"]))))
-    record["info"]["status"] = "pending-upgrade"
+    record["info"]["status"] = status
     content = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(record).encode()))).decode()
-    box.kubectl("-n", SERVING, "label", "secret", name, "status=pending-upgrade", "--overwrite")
+    box.kubectl("-n", SERVING, "label", "secret", name, f"status={status}", "--overwrite")
     _patch(SERVING, "secret", name, json.dumps({"data": {"release": content}}))(box)
 
 
@@ -529,6 +550,22 @@ def test_a_pending_release_is_reported_and_healed_when_asked(box: Box, first: Sa
     healed = box.edge("up", "--sandbox", "--recover")
     assert healed.code == 0, healed.err + healed.out
     assert box.releases()["serving"][1] == "deployed"
+
+
+def test_an_install_that_never_ended_is_healed_when_asked(box: Box, first: Said) -> None:
+    """A release that hangs in its first revision has nothing to go back to: it is removed and installed anew."""
+    assert box.edge("down", "--kubeconfig", _kubeconfig(box), "--yes").code == 0
+    _up(box)
+    assert box.releases()["telemetry"] == ("1", "deployed")
+    _leave_pending(box, "telemetry", 1, "pending-install")
+    planned = box.edge("plan", "--sandbox", "--brief")
+    assert "telemetry in llm-observability: is pending-install" in planned.out, planned.out
+    reported = box.edge("up", "--sandbox")
+    assert reported.code == 1
+    assert "pending-install" in reported.err
+    healed = box.edge("up", "--sandbox", "--recover")
+    assert healed.code == 0, healed.err + healed.out
+    assert box.releases()["telemetry"] == ("1", "deployed")
 
 
 def test_down_keeps_volumes_and_up_finds_the_model_in_its_volume(box: Box, first: Said) -> None:

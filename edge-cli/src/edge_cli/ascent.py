@@ -17,7 +17,7 @@ from edge_cli.patience import Limits
 from edge_cli.progress import OnProgress
 from edge_cli.revision import Revision
 
-__all__ = ["Act", "Ascent", "End", "Ground", "Hands", "Look", "broken"]
+__all__ = ["Act", "Ascent", "End", "Ground", "Hands", "Look", "Return", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,10 @@ class Hands(Protocol):
         """Bring a pending release to where it can be upgraded."""
         ...
 
+    async def roll_back(self, release: Release, below: int) -> Revision:
+        """Bring a release back to its last deployed revision before `below`."""
+        ...
+
 
 class End(StrEnum):
     """How an ascent ended."""
@@ -56,7 +60,12 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What was done to one release: `installed`, `upgraded`, `reapplied`, `recovered` or `unchanged`."""
+    """What was done to one release.
+
+    Attributes:
+        verb: `installed`, `upgraded`, `reapplied`, `recovered`, `rolled back` or `unchanged`.
+        revision: The revision that it led to.
+    """
 
     release: Release
     verb: str
@@ -89,9 +98,40 @@ class Ascent:
     unfinished: str = ""
 
     @property
+    def to_roll_back(self) -> tuple[Act, ...]:
+        """The upgrades of the layer that does not hold after them, last one first."""
+        if self.layer is None or self.end in (End.HOLDS, End.CLOSED):
+            return ()
+        return tuple(
+            act
+            for act in reversed(self.acts)
+            if act.verb == "upgraded" and act.release.layer == self.layer.name
+        )
+
+    @property
     def changed(self) -> bool:
         """Whether anything was done to the cluster."""
         return any(act.verb != "unchanged" for act in self.acts)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """A layer that went back to what it was before an upgrade that its contracts did not survive.
+
+    Attributes:
+        acts: What was done, in order.
+        end: How the wait for the contracts ended afterwards.
+        look: The last look: the layers as they are now.
+    """
+
+    acts: tuple[Act, ...]
+    end: End
+    look: Look
+
+    @property
+    def holds(self) -> bool:
+        """Whether the layer's contracts hold again."""
+        return self.end is End.HOLDS
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from edge_llm_tests.layer import Layer, Release
 from edge_llm_tests.redact import redact_text
 
 from edge_cli.activity import last_event, rolling_out, unfinished
-from edge_cli.ascent import Act, Ascent, End, Ground, Look, broken
+from edge_cli.ascent import Act, Ascent, End, Ground, Look, Return, broken
 from edge_cli.gate import gate
-from edge_cli.helm_error import PendingReleaseError
+from edge_cli.helm_error import HelmError, PendingReleaseError
 from edge_cli.patience import Patience, Verdict
 from edge_cli.progress import Progress, Stage
 from edge_cli.revision import Revision
 from edge_cli.timings import span
 
-__all__ = ["ascend"]
+__all__ = ["ascend", "go_back"]
 
 _BLIP_S = 1.0  # one more look before a gate is called closed: an API server may blink
 _PENDING_GRACE_S = 5.0  # an operation that was begun by a process since gone may just be ending
@@ -35,6 +35,19 @@ async def ascend(ground: Ground) -> Ascent:
         EdgeError: Helm or the API server failed, a release is pending, or the lease was lost.
     """
     return await _Climb(ground).run()
+
+
+async def go_back(ground: Ground, ascent: Ascent) -> Return:
+    """Roll the upgrades of the layer that does not hold back, and wait for its contracts again.
+
+    They are judged by the same profile: what the older revision was never asked to promise may still fail.
+
+    Raises:
+        EdgeError: Helm failed, a release was changed by somebody else meanwhile, or the lease was lost.
+    """
+    if ascent.layer is None:
+        return Return((), ascent.end, ascent.look)
+    return await _Climb(ground).back(ascent.layer, ascent.to_roll_back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,40 @@ class _Climb:
             if verdict is not Verdict.HOLDS:
                 return self._ended(_ENDS[verdict], place, look)
         return self._ended(End.HOLDS, len(ground.layers), look)
+
+    async def back(self, layer: Layer, upgrades: tuple[Act, ...]) -> Return:
+        ground = self._ground
+        self._standings = {each.name: await self._standing(each) for each in (layer,)}
+        for upgrade in upgrades:
+            release = upgrade.release
+            now = await ground.hands.revision(release)
+            if now is None or now.number != upgrade.revision:
+                raise HelmError(
+                    f"release {release.name} in namespace {release.namespace} is not at revision "
+                    f"{upgrade.revision} any more: somebody else changed it",
+                    f"see `helm history {release.name} -n {release.namespace}`",
+                )
+            ground.may_act()
+            ground.tell(Progress(Stage.INSTALL, layer.name, release.name, "helm rolls it back"))
+            began_s = ground.clock()
+            made = await ground.hands.roll_back(release, upgrade.revision)
+            took_s = ground.clock() - began_s
+            self._acts.append(Act(release, "rolled back", made.number, took_s))
+            ground.tell(
+                Progress(
+                    Stage.INSTALL,
+                    layer.name,
+                    release.name,
+                    f"rolled back, revision {made.number}, {took_s:.1f} s",
+                )
+            )
+        now_s = ground.clock()
+        limits = ground.limits
+        patience = Patience(
+            limits, now_s, settled_s=now_s + limits.settling_s, fresh_s=now_s + limits.fresh_s
+        )
+        look, verdict = await self._wait(patience, layer)
+        return Return(tuple(self._acts), _ENDS.get(verdict, End.HOLDS), look)
 
     async def _standing(self, layer: Layer) -> tuple[_Standing, ...]:
         releases = layer.releases(self._ground.profile.values)

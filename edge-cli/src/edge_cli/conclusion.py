@@ -9,7 +9,7 @@ from edge_llm_tests.layer import Layer, ServiceAddress
 from edge_llm_tests.profile import Profile
 from edge_llm_tests.reads import UnseenError
 
-from edge_cli.ascent import Ascent, End
+from edge_cli.ascent import Ascent, End, Return
 from edge_cli.report import Report, report
 from edge_cli.tree import load_tree
 from edge_cli.verdict import refusal
@@ -29,6 +29,7 @@ class Conclusion:
         profile: What they promise.
         kubeconfig: The user's way into the cluster.
         sandbox: Whether the cluster is the sandbox.
+        back: The return to what was before an upgrade, where there was one.
     """
 
     ascent: Ascent
@@ -36,6 +37,7 @@ class Conclusion:
     profile: Profile
     kubeconfig: Path
     sandbox: bool = False
+    back: Return | None = None
 
     @property
     def holds(self) -> bool:
@@ -58,9 +60,17 @@ class Conclusion:
             return whole
         return report(reached, self.profile, recording, tree)
 
+    @cached_property
+    def report_after_return(self) -> Report | None:
+        """The verdict on the layers as they are after a rollback, judged by the same profile."""
+        if self.back is None or self.ascent.layer is None:
+            return None
+        reached = self.layers[: self.layers.index(self.ascent.layer) + 1]
+        return report(reached, self.profile, self.back.look.recording, load_tree())
+
     @property
     def exit_code(self) -> ExitCode:
-        """The exit code of `edge up`."""
+        """The exit code of `edge up`: a rollback does not make the upgrade a success."""
         if self.holds:
             return ExitCode.OK
         refused = refusal(self.ascent.look.recording)

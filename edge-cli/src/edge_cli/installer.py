@@ -35,6 +35,7 @@ LAYER_LABEL = (
 _MADE_BY_US = {"app.kubernetes.io/managed-by": "edge", "app.kubernetes.io/part-of": "edge"}
 _PROTECTED = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 _ANY_STATUS = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalling")
+_UPGRADE = ("--install", "--output", "json", "--values", "-")
 _HISTORY_MAX = 10
 _OPERATION_LIMIT = "5m"  # one Helm call: hooks at most, for contracts do the waiting
 _WRITE_DEADLINE_S = 10.0
@@ -66,17 +67,8 @@ class Installer:
         """
         await asyncio.to_thread(self.ensure_namespace, release.namespace)
         where = (release.name, release.namespace)
-        options: list[Any] = [
-            "--install",
-            "--output",
-            "json",
-            "--values",
-            "-",
-            "--namespace",
-            release.namespace,
-        ]
-        options += ["--timeout", _OPERATION_LIMIT, "--history-max", _HISTORY_MAX]
-        options += ["--labels", f"{LAYER_LABEL}={release.layer}"]
+        options: list[Any] = [*_UPGRADE, "--namespace", release.namespace, "--timeout", _OPERATION_LIMIT]
+        options += ["--history-max", _HISTORY_MAX, "--labels", f"{LAYER_LABEL}={release.layer}"]
         options += ["--description", described(release, fingerprint(release))]
         if await self._major() >= _HELM_WITH_SERVER_SIDE_APPLY:
             options += ["--server-side=true", "--force-conflicts"]
@@ -96,9 +88,35 @@ class Installer:
         if revision.status == "uninstalling" or not good:
             await self.uninstall(release.name, release.namespace)
             return "removed what an unfinished operation had left"
-        argv = ["rollback", release.name, good[-1].number, "--namespace", release.namespace]
-        await self._run((release.name, release.namespace), [*argv, "--timeout", _OPERATION_LIMIT])
+        await self._roll_back(release, good[-1])
         return f"rolled back to revision {good[-1].number}"
+
+    async def roll_back(self, release: Release, below: int) -> Revision:
+        """The release as it last worked before revision `below`, without waiting for readiness.
+
+        Raises:
+            EdgeError: There is nothing to go back to, or Helm failed.
+        """
+        history = await self._history(release, 256)
+        good = [each for each in history if each.number < below and each.status in ("deployed", "superseded")]
+        if not good:
+            raise HelmError(
+                f"release {release.name} in namespace {release.namespace} has no revision before {below} "
+                "that was deployed",
+                f"see `helm history {release.name} -n {release.namespace}`",
+            )
+        await self._roll_back(release, good[-1])
+        return (await self._history(release, 1))[-1]
+
+    async def _roll_back(self, release: Release, revision: Revision) -> None:
+        """What the revision carries as its description goes along: the next `edge up` knows its content."""
+        argv: list[Any] = ["rollback", release.name, revision.number, "--namespace", release.namespace]
+        argv += ["--timeout", _OPERATION_LIMIT, "--history-max", _HISTORY_MAX]
+        if await self._major() >= _HELM_WITH_SERVER_SIDE_APPLY:
+            argv += ["--server-side=true", "--force-conflicts"]
+            if revision.description:
+                argv += ["--description", revision.description]
+        await self._run((release.name, release.namespace), argv)
 
     async def uninstall(self, name: str, namespace: str) -> None:
         """Remove the release and wait until its objects are gone; what its chart marks `keep` stays."""
@@ -127,7 +145,7 @@ class Installer:
     async def rendered(self, release: Release) -> str:
         """What `apply` would make; the API server is asked, and nothing is changed."""
         where = (release.name, release.namespace)
-        options = ["--install", "--output", "json", "--values", "-", "--namespace", release.namespace]
+        options = [*_UPGRADE, "--namespace", release.namespace]
         with as_file(release.chart) as folder:
             argv = ["upgrade", release.name, folder, *options, "--dry-run=server"]
             document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())

@@ -1,11 +1,14 @@
 """`edge up`: the platform, installed layer by layer; a layer starts only when the contracts below it hold."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from edge_cli.options import ContextOption, K3sFromOption, KubeconfigOption, OutputOption, ProfileOption
+
+if TYPE_CHECKING:
+    from edge_cli.ascent import Ascent
 
 __all__ = ["up"]
 
@@ -34,6 +37,10 @@ def up(  # noqa: PLR0917 - typer passes options by name
         typer.Option("--install-k3s", help="Install k3s on this host first; without a cluster, it is asked."),
     ] = False,
     k3s_from: K3sFromOption = None,
+    rollback: Annotated[
+        bool,
+        typer.Option("--rollback", help="Go back to the revision before where an upgrade does not hold."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     output: OutputOption = None,
 ) -> None:
@@ -51,8 +58,8 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.choice import chosen, layers_up_to  # noqa: PLC0415 - as above
     from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
     from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
-    from edge_cli.installation import install  # noqa: PLC0415 - as above
     from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
+    from edge_cli.installation import install, return_from  # noqa: PLC0415 - as above
     from edge_cli.patience import Limits  # noqa: PLC0415 - as above
     from edge_cli.render import Output  # noqa: PLC0415 - as above
     from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
@@ -92,7 +99,23 @@ def up(  # noqa: PLR0917 - typer passes options by name
             site = cluster_site(given, context or settings.context)
         held_to = load_profile(profile_name(asked, site), layers)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
-    conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, sandbox=site.profile == SANDBOX)
+    back = None
+    if ascent.to_roll_back and (rollback or _wants_rollback(ascent, ask=not yes)):
+        with showing(error_console(), (ascent.to_roll_back[0].release.layer,)) as tell:
+            back = return_from(ascent, site, climbed, held_to, limits=limits, tell=tell)
+    conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, site.profile == SANDBOX, back)
     sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
     sys.stdout.flush()
     raise typer.Exit(conclusion.exit_code)
+
+
+def _wants_rollback(ascent: "Ascent", *, ask: bool) -> bool:
+    """The answer of a user at a terminal: whether to go back to what was before the upgrade."""
+    if not ask or not sys.stdin.isatty():
+        return False
+    from edge_cli.ascent import broken  # noqa: PLC0415 - only a failed upgrade pays
+
+    names = ", ".join(act.release.name for act in ascent.to_roll_back)
+    for finding in broken(ascent.look.evaluation, ascent.layer) if ascent.layer else ():
+        typer.echo(f"does not hold: {finding.contract.id}: {finding.result.message}", err=True)
+    return typer.confirm(f"The upgrade of {names} does not hold. Roll it back?", default=True, err=True)

@@ -49,14 +49,14 @@ def _contracts(report: Report, page: Page) -> Iterator[str]:
 
 
 def _releases(conclusion: Conclusion, page: Page) -> Iterator[str]:
-    acts = conclusion.ascent.acts
+    acts = conclusion.ascent.acts + (conclusion.back.acts if conclusion.back else ())
     if not conclusion.ascent.changed and conclusion.holds:
         yield page.paint("Nothing had to be changed.", "bold")
         return
     for act in acts:
         took = f" ({act.took_s:.1f} s)" if act.took_s else ""
         release = act.release
-        yield f"{act.verb:<10} {release.name} in {release.namespace}, revision {act.revision}{took}"
+        yield f"{act.verb:<11} {release.name} in {release.namespace}, revision {act.revision}{took}"
 
 
 def _next(conclusion: Conclusion, page: Page) -> Iterator[str]:
@@ -83,6 +83,27 @@ def _kept_out(conclusion: Conclusion, page: Page) -> Iterator[str]:
     )
     if ascent.unfinished:
         yield f"The roll-out of {ascent.unfinished} has not ended."
+    yield from _after_return(conclusion, page)
     for release in ascent.not_installed:
         yield f"not installed: {release.name} (layer {release.layer}), its gate is closed"
+    if conclusion.ascent.to_roll_back and conclusion.back is None:
+        yield "`edge up --rollback` goes back to the revision before where an upgrade does not hold."
     yield "When it is fixed, run the same command again: it goes on from here."
+
+
+def _after_return(conclusion: Conclusion, page: Page) -> Iterator[str]:
+    """What the contracts say of the revision that was gone back to."""
+    back, after = conclusion.back, conclusion.report_after_return
+    layer = conclusion.ascent.layer
+    if back is None or after is None or layer is None:
+        return
+    yield ""
+    if back.holds:
+        yield page.paint(
+            f"The upgrade was rolled back, and the contracts of layer {layer.name} hold again.", "bold"
+        )
+        return
+    yield page.paint(
+        f"The upgrade was rolled back, and layer {layer.name} does not hold then either:", "bold"
+    )
+    yield render_report(after, Output.TABLE, page)
