@@ -508,7 +508,7 @@ def test_an_unknown_value_of_the_profile_is_refused_by_the_chart(
 
 
 def test_an_upgrade_that_breaks_a_contract_is_rolled_back(box: Box, first: Said, tmp_path: Path) -> None:
-    """Ollama's image of a version that the node does not have: it cannot be pulled, and waiting does not mend it."""
+    """An image of Ollama that the node does not have and nobody can pull: waiting does not mend it."""
     before = box.releases()
     worse = tmp_path / "worse.yaml"
     worse.write_text("extends: sandbox\nvalues: {serving: {ollama: {image: {tag: 9.9.9}}}}\n")
@@ -553,7 +553,7 @@ def test_a_pending_release_is_reported_and_healed_when_asked(box: Box, first: Sa
 
 
 def test_an_install_that_never_ended_is_healed_when_asked(box: Box, first: Said) -> None:
-    """A release that hangs in its first revision has nothing to go back to: it is removed and installed anew."""
+    """A release that hangs in its first revision has nothing to go back to: it is made anew."""
     assert box.edge("down", "--kubeconfig", _kubeconfig(box), "--yes").code == 0
     _up(box)
     assert box.releases()["telemetry"] == ("1", "deployed")

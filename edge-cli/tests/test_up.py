@@ -119,6 +119,29 @@ def test_a_cluster_that_is_not_there_is_exit_6(edge: Edge, tmp_path: Path, comma
     assert "hunter2" not in err
 
 
+def test_what_no_digest_pins_is_said(edge: Edge, tmp_path: Path) -> None:
+    lock = tmp_path / "edge" / "lock.yaml"
+    lock.parent.mkdir()
+    lock.write_text(
+        f"schema: edge.lock/v1\nimages: {{'docker.io/ollama/ollama:0.33.0': 'sha256:{'0' * 64}'}}\n"
+    )
+    _, _, err = edge("up", "--profile", "cpu", "--kubeconfig", written(tmp_path, "http://127.0.0.1:1"))
+    said = next(line for line in err.splitlines() if line.startswith("not pinned:"))
+    assert "quay.io/prometheus/prometheus:v3.16.0" in said
+    assert "ollama" not in said
+    assert "edge lock" in err
+
+
+def test_a_wrong_lock_file_is_bad_input(edge: Edge, tmp_path: Path) -> None:
+    lock = tmp_path / "edge" / "lock.yaml"
+    lock.parent.mkdir()
+    lock.write_text("schema: edge.lock/v1\nimages: {a/b:1: md5:0}\n")
+    code, _, err = edge("up", "--profile", "cpu", "--kubeconfig", written(tmp_path, "http://127.0.0.1:1"))
+    assert code == 2
+    assert "a/b:1" in err
+    assert len(err.strip().splitlines()) == 1
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_cluster_that_refuses_is_exit_7(edge: Edge, refusing: Callable[[int], Path], status: int) -> None:
     code, out, err = edge("up", "--profile", "cpu", "--kubeconfig", refusing(status))

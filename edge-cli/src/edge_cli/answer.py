@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-__all__ = ["Answer", "answered"]
+__all__ = ["Answer", "all_going", "answered", "is_going"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +48,14 @@ def _server_time(date: str | None) -> datetime:
         return parsedate_to_datetime(date or "").astimezone(UTC)
     except ValueError:
         return datetime.now(UTC)
+
+
+def is_going(document: Mapping[str, Any]) -> bool:
+    """Whether an object is being deleted."""
+    return "deletionTimestamp" in document.get("metadata", {})
+
+
+def all_going(listed: Answer) -> bool:
+    """Whether there is something left in a list, all of which is being deleted."""
+    items = listed.body.get("items", []) if listed.ok else []
+    return bool(items) and all(is_going(item) for item in items)

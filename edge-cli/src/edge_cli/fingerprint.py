@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.resources.abc import Traversable
 
 import msgspec
-from edge_llm_tests.layer import Release
+from edge_llm_tests.layer import Release, UpstreamChart
 
 __all__ = ["described", "fingerprint", "fingerprint_of"]
 
@@ -19,12 +19,15 @@ _WRITTEN = re.compile(r"\bsha256:([0-9a-f]{64})\b")
 
 
 def fingerprint(release: Release) -> str:
-    """Hexadecimal SHA-256 over the chart's files and the values."""
+    """Hexadecimal SHA-256 over the chart's files (its name and version, if not ours) and the values."""
     digest = hashlib.sha256(_FORM)
-    for path, item in sorted(_files(release.chart, "")):
-        content = item.read_bytes()
-        digest.update(f"\0{path}\0{len(content)}\0".encode())
-        digest.update(content)
+    if isinstance(release.chart, UpstreamChart):
+        digest.update(b"\0upstream\0" + msgspec.json.encode(release.chart))
+    else:
+        for path, item in sorted(_files(release.chart, "")):
+            content = item.read_bytes()
+            digest.update(f"\0{path}\0{len(content)}\0".encode())
+            digest.update(content)
     digest.update(b"\0values\0")
     digest.update(msgspec.json.encode(release.values, order="sorted"))
     return digest.hexdigest()

@@ -13,7 +13,6 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +21,8 @@ from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError
 from edge_llm_tests.layer import Release
 from edge_llm_tests.readers.wire import Origin
 
-from edge_cli.answer import Answer, answered
+from edge_cli.answer import Answer, all_going, answered, is_going
+from edge_cli.chart_store import ChartStore
 from edge_cli.fingerprint import described, fingerprint
 from edge_cli.helm_error import HelmError, helm_error
 from edge_cli.revision import Installed, Revision
@@ -47,9 +47,17 @@ _HELM_WITH_SERVER_SIDE_APPLY = 4
 class Installer:
     """What may be done to one cluster with one user's credentials."""
 
-    def __init__(self, origin: Origin, helm: Path, kubeconfig: Path, context: str | None = None) -> None:
+    def __init__(
+        self,
+        origin: Origin,
+        helm: Path,
+        kubeconfig: Path,
+        context: str | None = None,
+        charts: ChartStore | None = None,
+    ) -> None:
         self._origin = origin
         self._helm = helm
+        self._charts = charts or ChartStore(helm)
         self._kubeconfig = kubeconfig
         self._context = context
         self._helm_major = 0
@@ -72,7 +80,7 @@ class Installer:
         options += ["--description", described(release, fingerprint(release))]
         if await self._major() >= _HELM_WITH_SERVER_SIDE_APPLY:
             options += ["--server-side=true", "--force-conflicts"]
-        with as_file(release.chart) as folder:
+        async with self._charts.opened(release) as folder:
             argv = ["upgrade", release.name, folder, *options]
             document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())
         return Revision(int(document["version"]), str(document["info"]["status"]))
@@ -84,12 +92,12 @@ class Installer:
         back to the last revision that was deployed.
         """
         history = () if revision.status == "pending-install" else await self._history(release, 256)
-        good = [each for each in history if each.status in ("deployed", "superseded")]
-        if revision.status == "uninstalling" or not good:
+        good = _last_good(history, revision.number)
+        if revision.status == "uninstalling" or good is None:
             await self.uninstall(release.name, release.namespace)
             return "removed what an unfinished operation had left"
-        await self._roll_back(release, good[-1])
-        return f"rolled back to revision {good[-1].number}"
+        await self._roll_back(release, good)
+        return f"rolled back to revision {good.number}"
 
     async def roll_back(self, release: Release, below: int) -> Revision:
         """The release as it last worked before revision `below`, without waiting for readiness.
@@ -97,15 +105,11 @@ class Installer:
         Raises:
             EdgeError: There is nothing to go back to, or Helm failed.
         """
-        history = await self._history(release, 256)
-        good = [each for each in history if each.number < below and each.status in ("deployed", "superseded")]
-        if not good:
-            raise HelmError(
-                f"release {release.name} in namespace {release.namespace} has no revision before {below} "
-                "that was deployed",
-                f"see `helm history {release.name} -n {release.namespace}`",
-            )
-        await self._roll_back(release, good[-1])
+        good = _last_good(await self._history(release, 256), below)
+        if good is None:
+            lost = f"there is no revision before {below} that was deployed"
+            raise helm_error("rollback", release.name, release.namespace, lost)
+        await self._roll_back(release, good)
         return (await self._history(release, 1))[-1]
 
     async def _roll_back(self, release: Release, revision: Revision) -> None:
@@ -146,7 +150,7 @@ class Installer:
         """What `apply` would make; the API server is asked, and nothing is changed."""
         where = (release.name, release.namespace)
         options = [*_UPGRADE, "--namespace", release.namespace]
-        with as_file(release.chart) as folder:
+        async with self._charts.opened(release) as folder:
             argv = ["upgrade", release.name, folder, *options, "--dry-run=server"]
             document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())
         return str(document["manifest"])
@@ -194,7 +198,7 @@ class Installer:
         """Create the namespace, marked as ours, unless it is there."""
         found = self.send("GET", f"/api/v1/namespaces/{name}")
         until_s = time.monotonic() + _GOING_S
-        while found.ok and _is_going(found.body) and time.monotonic() < until_s:
+        while found.ok and is_going(found.body) and time.monotonic() < until_s:
             time.sleep(_PAUSE_S)
             found = self.send("GET", f"/api/v1/namespaces/{name}")
         if found.ok:
@@ -219,7 +223,7 @@ class Installer:
         until_s = time.monotonic() + _GOING_S
         for kind in ("pods", "persistentvolumeclaims", "services"):
             listed = await asyncio.to_thread(self.send, "GET", f"{path}/{kind}")
-            while _all_going(listed) and time.monotonic() < until_s:
+            while all_going(listed) and time.monotonic() < until_s:
                 await asyncio.sleep(_PAUSE_S)
                 listed = await asyncio.to_thread(self.send, "GET", f"{path}/{kind}")
             if not listed.ok or listed.body.get("items"):
@@ -290,11 +294,6 @@ class Installer:
         return answer
 
 
-def _is_going(document: Mapping[str, Any]) -> bool:
-    return "deletionTimestamp" in document.get("metadata", {})
-
-
-def _all_going(listed: Answer) -> bool:
-    """Whether there is something left, all of which is being deleted."""
-    items = listed.body.get("items", []) if listed.ok else []
-    return bool(items) and all(_is_going(item) for item in items)
+def _last_good(history: tuple[Revision, ...], below: int) -> Revision | None:
+    good = [each for each in history if each.number < below and each.status in ("deployed", "superseded")]
+    return good[-1] if good else None

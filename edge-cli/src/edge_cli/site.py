@@ -13,6 +13,7 @@ from edge_cli.installer import Installer
 from edge_cli.progress import OnProgress
 from edge_cli.sandbox import SANDBOX, built_helm, start_sandbox
 from edge_cli.settings import environment_settings, load_settings
+from edge_cli.supply import Supply
 
 __all__ = ["Site", "cluster_site", "profile_name", "running_sandbox_site", "sandbox_site"]
 
@@ -34,8 +35,13 @@ class Site:
     profile: str = ""
 
 
-def cluster_site(kubeconfig: str | None, context: str | None) -> Site:
+def cluster_site(kubeconfig: str | None, context: str | None, supply: Supply | None = None) -> Site:
     """The cluster of a kubeconfig; without any, the sandbox if it runs.
+
+    Args:
+        kubeconfig: Path of a kubeconfig, None for the user's own.
+        context: Context of it, None for its current one.
+        supply: Where what is installed comes from; None where nothing is.
 
     Raises:
         UsageError: There is no cluster to be found, or no helm.
@@ -44,7 +50,8 @@ def cluster_site(kubeconfig: str | None, context: str | None) -> Site:
     target = live_target(str(path), context)
     helm = find_helm(built_helm() if target.profile == SANDBOX else None)
     _, origin = load_kubeconfig(path, context)
-    return Site(target, Installer(origin, helm, path, context), path, target.profile)
+    charts = supply.charts(helm) if supply else None
+    return Site(target, Installer(origin, helm, path, context, charts), path, target.profile)
 
 
 def _kubeconfig(given: str | None) -> Path:
@@ -57,7 +64,7 @@ def _kubeconfig(given: str | None) -> Path:
         return running[0].kubeconfig
 
 
-def running_sandbox_site() -> Site:
+def running_sandbox_site(supply: Supply | None = None) -> Site:
     """The sandbox that runs on this machine.
 
     Raises:
@@ -66,10 +73,10 @@ def running_sandbox_site() -> Site:
     found = next((each for each in known_clusters() if each.name == SANDBOX), None)
     if found is None:
         raise UsageError("no sandbox is running", "start it with `edge up --sandbox`")
-    return cluster_site(str(found.kubeconfig), None)
+    return cluster_site(str(found.kubeconfig), None, supply)
 
 
-def sandbox_site(tell: OnProgress) -> Site:
+def sandbox_site(tell: OnProgress, supply: Supply) -> Site:
     """The sandbox: what is missing of it is built, its node is started or found running.
 
     Raises:
@@ -77,7 +84,8 @@ def sandbox_site(tell: OnProgress) -> Site:
     """
     kubeconfig, helm = start_sandbox(tell)
     _, origin = load_kubeconfig(kubeconfig, None)
-    return Site(live_target(name=SANDBOX), Installer(origin, helm, kubeconfig), kubeconfig, SANDBOX)
+    installer = Installer(origin, helm, kubeconfig, charts=supply.charts(helm))
+    return Site(live_target(name=SANDBOX), installer, kubeconfig, SANDBOX)
 
 
 def profile_name(flag: str | None, site: Site) -> str:

@@ -96,9 +96,7 @@ def live(
     from edge_llm_tests.readers import collect, live_target  # noqa: PLC0415 - a recording needs no HTTP
 
     settings = load_settings()
-    with ThreadPoolExecutor(
-        max_workers=1
-    ) as beside:  # the network leaves time for it
+    with ThreadPoolExecutor(max_workers=1) as beside:  # the network leaves time for it
         with span("load layers, find the target"):
             found = beside.submit(
                 live_target,

@@ -15,7 +15,7 @@ from edge_llm_tests.errors import UsageError
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.yamldoc import load_yaml
 
-__all__ = ["Layer", "Release", "Remedy", "ServiceAddress", "load_layers"]
+__all__ = ["Layer", "Release", "Remedy", "ServiceAddress", "UpstreamChart", "load_layers"]
 
 ENTRY_POINT_GROUP = "edge.layers"
 
@@ -55,6 +55,23 @@ class ServiceAddress:
         return f"/api/v1/namespaces/{self.namespace}/services/{prefix}{self.name}:{self.port}/proxy"
 
 
+class UpstreamChart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A chart of somebody else, by where it is published; its digest stands in a lock file.
+
+    Attributes:
+        name: Name of the chart.
+        repository: `https://...` of a chart repository, or `oci://...` of the folder in a registry.
+        version: The one version that its values were written for.
+    """
+
+    name: str
+    repository: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} of {self.repository}"
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
     """A Helm release of a layer.
@@ -63,14 +80,14 @@ class Release:
         name: Release name.
         namespace: Namespace that it installs into.
         layer: Name of the layer that owns it.
-        chart: Folder of our own chart, as package data.
+        chart: Folder of our own chart, as package data; or a chart of somebody else.
         values: What the profile gives Helm.
     """
 
     name: str
     namespace: str
     layer: str
-    chart: Traversable
+    chart: Traversable | UpstreamChart
     values: Mapping[str, Any]
 
 

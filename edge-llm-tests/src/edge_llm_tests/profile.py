@@ -134,6 +134,7 @@ def _resolve(name: str, layers: tuple[Layer, ...], depth: int) -> dict[str, Any]
     if not parts:
         names = profile_names(layers)
         raise ProfileError(f"unknown profile `{name}`", _nearest(name, names))
+    inherited: dict[str, Any] = {}
     merged: dict[str, Any] = {}
     for source, raw in parts:
         for key in raw:
@@ -145,9 +146,10 @@ def _resolve(name: str, layers: tuple[Layer, ...], depth: int) -> dict[str, Any]
         if base is not None and not isinstance(base, str):
             raise ProfileError(f"{source}: `extends` is not a name", "name one profile")
         own = {key: value for key, value in raw.items() if key != "extends"}
-        inherited = _resolve(base, layers, depth + 1) if base else {}
-        merged = merge(merged, merge(inherited, own))
-    return merged
+        if base:
+            inherited = merge(inherited, _resolve(base, layers, depth + 1))
+        merged = merge(merged, own)
+    return merge(inherited, merged)  # what one owner extends must not go over what another one says
 
 
 def _sources(name: str, layers: tuple[Layer, ...]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -43,16 +43,20 @@ def plan(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.installation import interruptible  # noqa: PLC0415 - as above
     from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
     from edge_cli.site import cluster_site, profile_name, running_sandbox_site  # noqa: PLC0415 - as above
+    from edge_cli.supply import load_supply  # noqa: PLC0415 - as above
     from edge_cli.terminal import paint  # noqa: PLC0415 - as above
 
     settings = load_settings()
     layers = load_layers()
     seen = layers_up_to(to, layers)
+    supply = load_supply(layers)
     if sandbox:
-        site = running_sandbox_site()
+        site = running_sandbox_site(supply)
     else:
-        site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context)
-    held_to = load_profile(profile_name(profile, site), layers)
+        site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context, supply)
+    held_to = supply.profile(load_profile(profile_name(profile, site), layers))
+    for note in supply.notes(seen, held_to):
+        typer.echo(note, err=True)
     for layer, intentions in interruptible(_intentions(site.installer, seen, held_to)):
         for line in _lines(layer, intentions, paint(), brief=brief):
             sys.stdout.write(f"{line}\n")

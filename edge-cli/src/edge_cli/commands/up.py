@@ -1,14 +1,11 @@
 """`edge up`: the platform, installed layer by layer; a layer starts only when the contracts below it hold."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from edge_cli.options import ContextOption, K3sFromOption, KubeconfigOption, OutputOption, ProfileOption
-
-if TYPE_CHECKING:
-    from edge_cli.ascent import Ascent
 
 __all__ = ["up"]
 
@@ -52,21 +49,22 @@ def up(  # noqa: PLR0917 - typer passes options by name
     code: 0 holds, 3 a contract failed or a gate is closed, 5 timed out, 6 unreachable, 7 not authorised.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - `edge up --help` needs none of it
-    from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - as above
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - as above
 
     from edge_cli.choice import chosen, layers_up_to  # noqa: PLC0415 - as above
     from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
     from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
-    from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
     from edge_cli.installation import install, return_from  # noqa: PLC0415 - as above
+    from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
     from edge_cli.patience import Limits  # noqa: PLC0415 - as above
     from edge_cli.render import Output  # noqa: PLC0415 - as above
     from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - as above
+    from edge_cli.return_offer import offered_return  # noqa: PLC0415 - as above
     from edge_cli.sandbox import SANDBOX, announce_build  # noqa: PLC0415 - as above
     from edge_cli.settings import environment_settings, load_settings  # noqa: PLC0415 - as above
     from edge_cli.site import cluster_site, profile_name, sandbox_site  # noqa: PLC0415 - as above
+    from edge_cli.supply import load_supply  # noqa: PLC0415 - as above
     from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
     from edge_cli.timings import span  # noqa: PLC0415 - as above
 
@@ -75,12 +73,8 @@ def up(  # noqa: PLR0917 - typer passes options by name
     limits = Limits(timeout_s=parse_duration(timeout or settings.timeout or _DEFAULT_TIMEOUT))
     layers = load_layers()
     climbed = layers_up_to(to, layers)
-    if sandbox and (kubeconfig or context):
-        raise UsageError("--sandbox brings its own kubeconfig", "leave --kubeconfig and --context out")
-    if install_k3s and (sandbox or kubeconfig or context):
-        raise UsageError(
-            "--install-k3s makes the cluster on this host", "leave --sandbox, --kubeconfig and --context out"
-        )
+    supply = load_supply(layers)
+    _check_place(kubeconfig or context, sandbox=sandbox, install_k3s=install_k3s)
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
     if asked:
         load_profile(asked, layers)  # a wrong name is said before half an hour of building
@@ -92,30 +86,33 @@ def up(  # noqa: PLR0917 - typer passes options by name
     with showing(error_console(), rows) as tell:
         if sandbox:
             with span("sandbox"):
-                site = sandbox_site(tell)
+                site = sandbox_site(tell, supply)
         elif k3s is not None:
-            site = cluster_site(str(settle(k3s, layers, tell)), None)
+            site = cluster_site(str(settle(k3s, layers, tell)), None, supply)
         else:
-            site = cluster_site(given, context or settings.context)
-        held_to = load_profile(profile_name(asked, site), layers)
+            site = cluster_site(given, context or settings.context, supply)
+        held_to = supply.profile(load_profile(profile_name(asked, site), layers))
+        for note in supply.notes(climbed, held_to):
+            typer.echo(note, err=True)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
-    back = None
-    if ascent.to_roll_back and (rollback or _wants_rollback(ascent, ask=not yes)):
-        with showing(error_console(), (ascent.to_roll_back[0].release.layer,)) as tell:
-            back = return_from(ascent, site, climbed, held_to, limits=limits, tell=tell)
+    back = offered_return(
+        ascent,
+        lambda tell: return_from(ascent, site, climbed, held_to, limits=limits, tell=tell),
+        wanted=rollback,
+        ask=not yes,
+    )
     conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, site.profile == SANDBOX, back)
     sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
     sys.stdout.flush()
     raise typer.Exit(conclusion.exit_code)
 
 
-def _wants_rollback(ascent: "Ascent", *, ask: bool) -> bool:
-    """The answer of a user at a terminal: whether to go back to what was before the upgrade."""
-    if not ask or not sys.stdin.isatty():
-        return False
-    from edge_cli.ascent import broken  # noqa: PLC0415 - only a failed upgrade pays
+def _check_place(cluster: str | None, *, sandbox: bool, install_k3s: bool) -> None:
+    from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - see `up`
 
-    names = ", ".join(act.release.name for act in ascent.to_roll_back)
-    for finding in broken(ascent.look.evaluation, ascent.layer) if ascent.layer else ():
-        typer.echo(f"does not hold: {finding.contract.id}: {finding.result.message}", err=True)
-    return typer.confirm(f"The upgrade of {names} does not hold. Roll it back?", default=True, err=True)
+    if sandbox and cluster:
+        raise UsageError("--sandbox brings its own kubeconfig", "leave --kubeconfig and --context out")
+    if install_k3s and (sandbox or cluster):
+        raise UsageError(
+            "--install-k3s makes the cluster on this host", "leave --sandbox, --kubeconfig and --context out"
+        )

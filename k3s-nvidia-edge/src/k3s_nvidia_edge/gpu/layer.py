@@ -7,6 +7,7 @@ from typing import Any
 from edge_llm_tests import Layer, Recording
 from edge_llm_tests.layer import Release
 from edge_llm_tests.ollama import log_key
+from edge_llm_tests.upstream import upstream_releases
 
 from k3s_nvidia_edge.gpu import api_server, service_unit
 from k3s_nvidia_edge.gpu.cast import Cast, Role, cast
@@ -16,6 +17,7 @@ from k3s_nvidia_edge.gpu.spec import GpuSpec
 
 __all__ = ["LAYER"]
 
+_PACKAGE = "k3s_nvidia_edge"
 _RELEASE, _NAMESPACE, _CHART = "gpu", "gpu-operator", "k3s-nvidia-edge"
 _PODS_PER_ROLE = 8  # logs of more would say the same
 _CORE_READS = (
@@ -54,10 +56,12 @@ def _logs(recording: Recording) -> Iterator[str]:
 
 
 def _releases(values: Mapping[str, Any]) -> tuple[Release, ...]:
-    if _RELEASE not in values:
-        return ()
-    chart = files("k3s_nvidia_edge") / "charts" / _CHART
-    return (Release(_RELEASE, _NAMESPACE, "gpu", chart, values[_RELEASE]),)
+    """Our chart, then NVIDIA's that a profile takes: the operator's exporter wants a ConfigMap of ours."""
+    own: tuple[Release, ...] = ()
+    if _RELEASE in values:
+        chart = files(_PACKAGE) / "charts" / _CHART
+        own = (Release(_RELEASE, _NAMESPACE, "gpu", chart, values[_RELEASE]),)
+    return (*own, *upstream_releases(_PACKAGE, values, "gpu-operator", "nvidia-device-plugin"))
 
 
 LAYER = Layer(
@@ -68,7 +72,7 @@ LAYER = Layer(
     spec_type=GpuSpec,
     observe=observe,
     contracts=CONTRACTS,
-    package="k3s_nvidia_edge",
+    package=_PACKAGE,
     reads=_reads,
     releases=_releases,
 )

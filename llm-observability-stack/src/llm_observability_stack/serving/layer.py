@@ -8,6 +8,7 @@ from edge_llm_tests import Layer, Recording
 from edge_llm_tests.layer import Release, ServiceAddress
 from edge_llm_tests.ollama import canonical, installations, log_keys
 from edge_llm_tests.ollama.installation import PORT
+from edge_llm_tests.upstream import upstream_releases
 
 from llm_observability_stack.serving.contracts import CONTRACTS
 from llm_observability_stack.serving.observe import observe
@@ -51,10 +52,12 @@ def _services(_spec: ServingSpec, recording: Recording) -> Mapping[str, ServiceA
 
 
 def _releases(values: Mapping[str, Any]) -> tuple[Release, ...]:
+    """Our chart; then Open WebUI's own where a profile takes that in the place of ours."""
+    web_ui_chart = upstream_releases(_PACKAGE, values, "open-webui")
     if "serving" not in values:
-        return ()
+        return web_ui_chart
     chart = files(_PACKAGE) / "charts" / "edge-serving"
-    return (Release("serving", "llm-observability", "serving", chart, values["serving"]),)
+    return (Release("serving", "llm-observability", "serving", chart, values["serving"]), *web_ui_chart)
 
 
 LAYER = Layer(

@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from edge_llm_tests.layer import Layer, Release
+from edge_llm_tests.upstream import upstream_releases
 
 from llm_observability_stack.telemetry.addresses import addresses
 from llm_observability_stack.telemetry.contracts import CONTRACTS
@@ -19,10 +20,12 @@ _NAMESPACE = "llm-observability"
 
 
 def _releases(values: Mapping[str, Any]) -> tuple[Release, ...]:
+    """The Prometheus operator where a profile takes it, which brings the kinds that our chart then uses."""
+    stack = upstream_releases(_PACKAGE, values, "kube-prometheus-stack")
     if "telemetry" not in values:
-        return ()
+        return stack
     chart = files(_PACKAGE) / "charts" / "edge-telemetry"
-    return (Release("telemetry", _NAMESPACE, "telemetry", chart, values["telemetry"]),)
+    return (*stack, Release("telemetry", _NAMESPACE, "telemetry", chart, values["telemetry"]))
 
 
 LAYER = Layer(
