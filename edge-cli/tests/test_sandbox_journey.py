@@ -390,6 +390,46 @@ FAULTS = {
 }
 
 
+OF_THE_HOST = {
+    "driver-hang": "FirmwareHangs",
+    "driver-not-loaded": "ModuleNotLoaded",
+    "driver-not-installed": "DriverNotInstalled",
+    "no-devices": "InitialisationFailed",
+    "no-card": "NoCardOnBus",
+}
+OF_THE_CLUSTER = {
+    "runtime-binary-missing": "RuntimeBinaryMissing",
+    "api-server-stopped": "ServiceStarting",
+    "kubelet-stopped": "NodeSilent",
+}
+
+
+@pytest.mark.parametrize("name", [*OF_THE_HOST, *OF_THE_CLUSTER])
+def test_every_other_state_of_the_node_is_judged_live_as_replayed(
+    box: Box, first: Said, tmp_path: Path, name: str
+) -> None:
+    owner = "host-admin" if name in OF_THE_HOST else "k3s-nvidia-edge"
+    expected = ("host" if name in OF_THE_HOST else "gpu", owner, (OF_THE_HOST | OF_THE_CLUSTER)[name])
+
+    def whose(verdict: dict[str, Any]) -> tuple[str, str, str] | None:
+        route = verdict["route"]
+        return (route["rung"], route["owner"], route["reason"]) if route else None
+
+    _sandbox("break", name)(box)
+    try:
+        live = box.until(lambda verdict: whose(verdict) == expected, "--sandbox")
+        assert whose(live) == expected, live["route"]
+        evidence = tmp_path / "evidence.json"
+        box.edge("evidence", "record", "--sandbox", "-o", evidence)
+        replayed = box.verdict("--from", evidence)
+        assert whose(replayed) == expected
+        assert replayed["outcome"] == live["outcome"]
+    finally:
+        _sandbox("heal", name)(box)
+    healed = box.until(green)
+    assert green(healed), healed["route"]
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_routed_recorded_replayed_and_healed(
     box: Box, first: Said, tmp_path: Path, name: str

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from k3s_nvidia_edge.sandbox.build import cache as cache_module
 from k3s_nvidia_edge.sandbox.build.cache import KEPT_PER_COMPONENT, Cache, content_key, default_cache_dir
 from k3s_nvidia_edge.sandbox.build.errors import BuildBusyError
 
@@ -114,3 +115,19 @@ def test_unusable_xdg_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch, val
 def test_xdg_cache_home_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert default_cache_dir() == Path("/somewhere/edge")
+
+
+def test_what_a_running_node_has_mounted_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path)
+    keys = [f"{number:016x}" for number in range(KEPT_PER_COMPONENT + 1)]
+    line = f"117 88 254:0 {cache.path('thing', keys[0])}/bin /opt/edge/bin ro - ext4 /dev/vda rw\n"
+    monkeypatch.setattr(cache_module, "_mounts", lambda: line)
+    for age, key in enumerate(keys):
+        with cache.staging("thing", key):
+            pass
+        os.utime(cache.path("thing", key), (1000 + age, 1000 + age))
+    assert all(cache.has("thing", key) for key in keys)
+    monkeypatch.undo()
+    with cache.staging("thing", "f" * 16):
+        pass
+    assert not cache.has("thing", keys[0])

@@ -102,10 +102,24 @@ class Cache:
             yield
 
     def _forget_old(self, component: str) -> None:
-        """Removes the oldest outputs of a component; a running node keeps the files that it has open."""
+        """Removes the oldest outputs of a component, except those that a running node stands on."""
         same = [path for path in self.outputs.glob(f"{component}-{'[0-9a-f]' * KEY_LENGTH}") if path.is_dir()]
-        for path in sorted(same, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT_PER_COMPONENT:]:
-            _remove(path)
+        old = sorted(same, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT_PER_COMPONENT:]
+        mounted = _mounts() if old else ""
+        for path in old:
+            if f"/{path.name}" not in mounted:
+                _remove(path)
+
+
+def _mounts() -> str:
+    """What is mounted, in every mount namespace that this user may look into: a node mounts what it uses."""
+    seen: dict[str, str] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            namespace = str((process / "ns" / "mnt").readlink())
+            if namespace not in seen:
+                seen[namespace] = (process / "mountinfo").read_text(encoding="utf-8", errors="replace")
+    return "".join(seen.values())
 
 
 def _remove(path: Path) -> None:
