@@ -11,13 +11,13 @@ from edge_llm_tests.contract import Outcome
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile
-from edge_llm_tests.readers import ClusterReader, HostReader, Target
+from edge_llm_tests.readers import ClusterReader, Host, HostReader, Target
 from edge_llm_tests.readers.wire import Origin
 
 SMI = "nvidia-smi -q -x"
 
 
-class Host(HostReader):
+class CountingHost(HostReader):
     """A host that counts what it is asked."""
 
     asked: list[str]
@@ -32,13 +32,13 @@ class Host(HostReader):
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
-    monkeypatch.setattr(HostReader, "command", Host.command)
+    monkeypatch.setattr(HostReader, "command", CountingHost.command)
     monkeypatch.setattr(HostReader, "asked", said, raising=False)
     monkeypatch.setattr(HostReader, "rc", 0, raising=False)
     return said
 
 
-def remembering() -> HostReader:
+def remembering() -> Host:
     host = Lookout(Target(host=HostReader()), Profile("test")).target.host
     assert host is not None
     return host
@@ -65,9 +65,9 @@ def test_a_failure_is_looked_at_again_each_time(asked: list[str], monkeypatch: p
 
 
 def test_what_enters_the_host_stays_the_same() -> None:
-    prefixed = Lookout(Target(host=HostReader(prefix=("nsenter",))), Profile("test")).target.host
-    assert prefixed is not None
-    assert prefixed.prefix == ("nsenter",)
+    entered = HostReader(prefix=("nsenter",))
+    remembering = Lookout(Target(host=entered), Profile("test")).target.host
+    assert remembering.host is entered
 
 
 def test_sees_and_judges(

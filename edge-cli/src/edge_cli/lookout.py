@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from edge_llm_tests.evaluate import evaluate
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile
-from edge_llm_tests.readers import HostReader, Target, collect
+from edge_llm_tests.readers import Host, Target, collect
 
 from edge_cli.ascent import Look
 
@@ -24,18 +24,25 @@ _HOST_MEMORY_S = 10.0
 
 
 @dataclass(frozen=True)
-class _RememberingHost(HostReader):
+class _RememberingHost:
     """A host whose commands are run again only when what they said has grown old."""
 
+    host: Host
     said: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict, compare=False)
 
     def command(self, line: str, deadline_s: float) -> dict[str, Any]:
         at_s, entry = self.said.get(line, (0.0, {}))
         if not entry or time.monotonic() - at_s > _HOST_MEMORY_S:
-            entry = super().command(line, deadline_s)
+            entry = self.host.command(line, deadline_s)
             if entry["rc"] == 0:  # a failure may pass: it is looked at again each time
                 self.said[line] = (time.monotonic(), entry)
         return entry
+
+    def file(self, path: str) -> dict[str, Any]:
+        return self.host.file(path)
+
+    def glob(self, pattern: str) -> dict[str, Any]:
+        return self.host.glob(pattern)
 
 
 class Lookout:
@@ -43,9 +50,7 @@ class Lookout:
 
     def __init__(self, target: Target, profile: Profile) -> None:
         host = target.host
-        self.target = (
-            target if host is None else replace(target, host=_RememberingHost(host.prefix, host.root))
-        )
+        self.target = target if host is None else replace(target, host=_RememberingHost(host))
         self._profile = profile
 
     async def __call__(self, layers: tuple[Layer, ...]) -> Look:

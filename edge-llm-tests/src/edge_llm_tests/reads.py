@@ -46,6 +46,7 @@ _COMMAND_ERRORS = {
     "not-found": "Unavailable",
     "timeout": "TimedOut",
     "permission-denied": "PermissionDenied",
+    "unreachable": "Unreachable",
 }
 _SAID_LIMIT = 160
 

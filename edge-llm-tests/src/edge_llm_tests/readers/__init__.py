@@ -2,7 +2,7 @@
 
 from edge_llm_tests.readers.cluster import ClusterReader
 from edge_llm_tests.readers.collect import collect
-from edge_llm_tests.readers.host import HostReader
+from edge_llm_tests.readers.host import Host, HostReader
 from edge_llm_tests.readers.target import Target, live_target
 
-__all__ = ["ClusterReader", "HostReader", "Target", "collect", "live_target"]
+__all__ = ["ClusterReader", "Host", "HostReader", "Target", "collect", "live_target"]

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["COMMANDS", "HostReader"]
+__all__ = ["COMMANDS", "Host", "HostReader"]
 
 COMMANDS: tuple[str, ...] = (
     "nvidia-smi -q -x",
@@ -47,8 +47,54 @@ GLOBS: tuple[str, ...] = (
 )
 """Every pattern that validation may expand."""
 
-_STREAM_LIMIT_BYTES = 4 * 1024 * 1024
+STREAM_LIMIT_BYTES = 4 * 1024 * 1024
 _NOT_FOUND_RC, _NOT_EXECUTABLE_RC = 127, 126
+
+
+class Host(Protocol):
+    """A host that is read: this one, one that a prefix enters, or one by ssh."""
+
+    def command(self, line: str, deadline_s: float) -> dict[str, Any]:
+        """What one of `COMMANDS` came to."""
+        ...
+
+    def file(self, path: str) -> dict[str, Any]:
+        """What reading one of `FILES` came to."""
+        ...
+
+    def glob(self, pattern: str) -> dict[str, Any]:
+        """The paths that match one of `GLOBS`."""
+        ...
+
+
+def require_command(line: str) -> None:
+    """Let nothing run that is not on the list.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if line not in COMMANDS:
+        raise ValueError(f"{line!r} is not on the list of host commands")
+
+
+def require_file(path: str) -> None:
+    """Let no file be read that is not on the list.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if path not in FILES:
+        raise ValueError(f"{path!r} is not on the list of host files")
+
+
+def require_glob(pattern: str) -> None:
+    """Let no pattern be expanded that is not on the list.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if pattern not in GLOBS:
+        raise ValueError(f"{pattern!r} is not on the list of host patterns")
 
 
 @dataclass(frozen=True)
@@ -69,15 +115,14 @@ class HostReader:
         Raises:
             ValueError: The command is not on the list.
         """
-        if line not in COMMANDS:
-            raise ValueError(f"{line!r} is not on the list of host commands")
+        require_command(line)
         started = time.monotonic()
 
         def entry(rc: int | None, stdout: bytes, stderr: bytes, error: str | None) -> dict[str, Any]:
             return {
                 "rc": rc,
-                "stdout": stdout[-_STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
-                "stderr": stderr[-_STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
+                "stdout": stdout[-STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
+                "stderr": stderr[-STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
                 "error": error,
                 "took_s": round(time.monotonic() - started, 3),
             }
@@ -97,7 +142,7 @@ class HostReader:
         try:
             stdout, stderr = process.communicate(timeout=deadline_s)
         except subprocess.TimeoutExpired as expired:
-            _end(process)
+            end(process)
             return entry(None, expired.stdout or b"", expired.stderr or b"", "timeout")
         rc = process.returncode
         if self.prefix and rc in (_NOT_FOUND_RC, _NOT_EXECUTABLE_RC) and not stdout:
@@ -111,8 +156,7 @@ class HostReader:
         Raises:
             ValueError: The file is not on the list.
         """
-        if path not in FILES:
-            raise ValueError(f"{path!r} is not on the list of host files")
+        require_file(path)
         here = self.root / path.lstrip("/")
         try:
             content = here.read_bytes()
@@ -125,7 +169,7 @@ class HostReader:
             return {"text": None, "mtime": None, "error": "not-found"}
         mtime = changed.strftime("%Y-%m-%dT%H:%M:%SZ") if changed else None
         return {
-            "text": content[:_STREAM_LIMIT_BYTES].decode("utf-8", "replace"),
+            "text": content[:STREAM_LIMIT_BYTES].decode("utf-8", "replace"),
             "mtime": mtime,
             "error": None,
         }
@@ -136,13 +180,12 @@ class HostReader:
         Raises:
             ValueError: The pattern is not on the list.
         """
-        if pattern not in GLOBS:
-            raise ValueError(f"{pattern!r} is not on the list of host patterns")
+        require_glob(pattern)
         found = glob.glob(pattern.lstrip("/"), root_dir=self.root)  # noqa: PTH207 - Path.glob cannot take a root
         return {"paths": sorted(f"/{each}" for each in found)}
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: "subprocess.Popen[bytes]") -> None:
     """End a late command with all that it started; one stuck in the kernel is left to it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -8,7 +8,7 @@ from pathlib import Path
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.readers.cluster import ClusterReader
 from edge_llm_tests.readers.credentials import kubeconfig_path
-from edge_llm_tests.readers.host import HostReader
+from edge_llm_tests.readers.host import Host, HostReader
 
 __all__ = ["KnownCluster", "Target", "known_clusters", "live_target"]
 
@@ -29,7 +29,7 @@ class Target:
     """
 
     cluster: ClusterReader | None = None
-    host: HostReader | None = None
+    host: Host | None = None
     services: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
     simulated: bool = False
