@@ -22,11 +22,22 @@ up: .venv/.synced ## install what is missing, build the sandbox, bring every lay
 down: .venv/.synced ## stop the sandbox and leave nothing behind
 	.venv/bin/edge sandbox down
 
-test: $(UV) .venv/.synced ## every test that CI runs (needs root for the sandbox's part)
+test: $(UV) .venv/.synced /usr/sbin/sshd ## every test that CI runs (needs root for the sandbox's part)
 	.venv/bin/nox
 
 clean: ## remove what this folder holds (the cache of built binaries stays)
 	rm -rf .venv .nox dist
+
+# Hosts by ssh are tested against a real server on loopback; the distribution's own is neither started nor enabled.
+/usr/sbin/sshd:
+	@[ "$$(id -u)" = 0 ] || { echo "error: sshd is missing; run: sudo apt-get install openssh-server" >&2; exit 2; }
+	@echo "installing openssh-server with apt-get, for the tests of hosts by ssh; it is not started"
+	@policy=/usr/sbin/policy-rc.d; made=; \
+	  [ -e $$policy ] || { made=$$policy; printf '#!/bin/sh\nexit 101\n' > $$policy; chmod 755 $$policy; }; \
+	  apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+	    openssh-server openssh-client; \
+	  code=$$?; [ -z "$$made" ] || rm -f "$$made"; \
+	  [ $$code = 0 ] && { systemctl --quiet disable ssh.service ssh.socket 2>/dev/null || true; } || exit $$code
 
 .venv/.synced: $(UV) uv.lock pyproject.toml $(wildcard */pyproject.toml)
 	$(UV) sync --frozen --all-packages --all-extras

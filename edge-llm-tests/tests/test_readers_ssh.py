@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,11 +17,16 @@ from pathlib import Path
 
 import pytest
 from edge_llm_tests.errors import EdgeError, ExitCode, TargetUnreachableError, UnauthorisedError, UsageError
-from edge_llm_tests.readers import HostReader
+from edge_llm_tests.evidence import Recording
+from edge_llm_tests.layer import Layer
+from edge_llm_tests.profile import Profile
+from edge_llm_tests.readers import HostReader, Target, collect
 from edge_llm_tests.readers import host as host_module
 from edge_llm_tests.readers.host import COMMANDS, FILES, GLOBS
+from edge_llm_tests.readers.hosts import _names, connected_hosts
 from edge_llm_tests.readers.ssh import SshHost
 from edge_llm_tests.readers.ssh_backend import SshAccess, parse_address
+from edge_llm_tests.reads import UnseenError
 
 SSHD = "/usr/sbin/sshd"
 GUEST = "edge-guest"
@@ -92,13 +98,11 @@ def _free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     if os.geteuid() != 0 or not Path(SSHD).exists():
         pytest.fail("needs root and sshd (apt-get install openssh-server)")
-    folder = tmp_path_factory.mktemp("sshd")
+    folder = Path(tempfile.mkdtemp(prefix="edge-sshd-"))  # pytest's own folders are closed to other users
     folder.chmod(0o755)
-    for parent in folder.parents[:2]:
-        parent.chmod(0o755)  # pytest's own are closed to other users
     for name in ("host", "client", "stranger"):
         _key(folder / name)
     shutil.copytree(
@@ -139,6 +143,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield found
     process.terminate()
     process.wait(timeout=10)
+    shutil.rmtree(folder)
 
 
 def _wait_for(port: int, folder: Path) -> None:
@@ -380,6 +385,41 @@ def test_all_reads_share_one_connection_and_it_is_closed(server: Server) -> None
             return
         time.sleep(0.1)
     pytest.fail(f"still there: {left.stdout}")
+
+
+def test_of_several_hosts_one_that_is_not_there_is_recorded_as_such(server: Server, tmp_path: Path) -> None:
+    dead = f"ssh://localhost:{_free_port()}"
+    hosts = connected_hosts((server.address(), dead), SshAccess(server.config()))
+    (first, reachable), *further = hosts.items()
+    reads = ("command:nvidia-smi -q -x", "file:/proc/uptime", "glob:/dev/nvidia*")
+    layer = Layer("l", 1, "o", ("l",), type(None), lambda *_: None, (), "p", reads=lambda *_: reads)
+    target = Target(host=reachable, host_name=first, nodes=dict(further))
+    recording = collect((layer,), Profile("p", specs={"l": None}), target)
+    recording.save(tmp_path / "r.json")
+    here, there = Recording.load(tmp_path / "r.json").by_node
+    assert (here.host, there.host) == ("127.0.0.1", "localhost")
+    assert "SIMULATED" in here.command("nvidia-smi -q -x").output
+    with pytest.raises(
+        UnseenError, match=r"unreachable: ssh://localhost:\d+: connection refused"
+    ) as unseen:
+        _ = there.command("nvidia-smi -q -x").output
+    assert unseen.value.reason == "Unreachable"
+    assert there.file("/proc/uptime").error == "unreachable"
+    for host in hosts.values():
+        if isinstance(host, SshHost):
+            host.close()
+
+
+def test_no_host_at_all_is_the_first_one_s_error(server: Server) -> None:
+    dead = [f"ssh://{name}:{_free_port()}" for name in ("127.0.0.1", "localhost")]
+    with pytest.raises(TargetUnreachableError, match=r"^ssh://127"):
+        connected_hosts(dead, SshAccess(server.config()))
+
+
+def test_one_name_with_two_ports_is_two_hosts_and_one_address_twice_is_none() -> None:
+    assert _names(("ssh://box:22", "ssh://box:23", "ssh://u@other")) == ["box:22", "box:23", "other"]
+    with pytest.raises(UsageError, match="box:22 is given 2 times"):
+        _names(("ssh://box:22", "ssh://u@box:22"))
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,15 @@ __all__ = [
     "ContextOption",
     "FailOnOption",
     "FromOption",
+    "HostOption",
     "K3sFromOption",
     "KubeconfigOption",
     "OutputOption",
     "ProfileOption",
     "SandboxOption",
     "ServiceOption",
+    "SshConfigOption",
+    "SudoOption",
     "VerboseOption",
     "services",
 ]
@@ -36,6 +39,19 @@ ProfileOption = Annotated[
 ]
 KubeconfigOption = Annotated[
     str | None, typer.Option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.")
+]
+HostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host", metavar="ADDRESS", help="Read the host there: ssh://user@box, repeatable [this host]."
+    ),
+]
+SshConfigOption = Annotated[
+    str | None,
+    typer.Option("--ssh-config", metavar="FILE", help="Configuration of ssh for --host [the user's]."),
+]
+SudoOption = Annotated[
+    bool, typer.Option("--sudo", help="With --host: what root alone may read is read with `sudo -n`.")
 ]
 K3sFromOption = Annotated[
     Path | None,

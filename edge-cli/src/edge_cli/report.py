@@ -13,7 +13,7 @@ from edge_llm_tests.redact import redact_quotable, redact_text
 from edge_cli.routing import Step, Verdict, route
 from edge_cli.tree import Tree
 
-__all__ = ["Footing", "Report", "RungReport", "report"]
+__all__ = ["Footing", "NodeVerdict", "Report", "RungReport", "foremost", "report"]
 
 
 class Footing(StrEnum):
@@ -50,6 +50,19 @@ class RungReport:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """What one host of several came to.
+
+    Attributes:
+        name: Name of the host.
+        verdict: The verdict on its reads and the cluster's.
+    """
+
+    name: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that an output format may show.
 
@@ -59,6 +72,7 @@ class Report:
         profile: Name of the profile.
         simulated: Whether parts of the target are simulated.
         recording: What was read.
+        nodes: With several hosts, what each of them came to; this report is about the worst.
     """
 
     verdict: Verdict
@@ -66,6 +80,7 @@ class Report:
     profile: str
     simulated: bool
     recording: Recording
+    nodes: tuple[NodeVerdict, ...] = ()
 
 
 def report(layers: tuple[Layer, ...], profile: Profile, recording: Recording, tree: Tree) -> Report:
@@ -78,6 +93,20 @@ def report(layers: tuple[Layer, ...], profile: Profile, recording: Recording, tr
         simulated=recording.simulated or profile.simulated,
         recording=recording,
     )
+
+
+def foremost(reports: tuple[Report, ...]) -> Report:
+    """The report that sends to the lowest rung, with the verdicts on all hosts where there are several."""
+    if len(reports) == 1:
+        return reports[0]
+    ladder = [rung.name for rung in reports[0].rungs]
+
+    def height(each: Report) -> int:
+        route = each.verdict.route
+        return len(ladder) if route is None else ladder.index(route.finding.rung)
+
+    nodes = tuple(NodeVerdict(each.recording.host or "this host", each.verdict) for each in reports)
+    return replace(min(reports, key=height), nodes=nodes)
 
 
 def _rung(name: str, layer: Layer, verdict: Verdict, tree: Tree) -> RungReport:

@@ -27,6 +27,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         profile: Profile to hold the target to.
         kubeconfig: Path of the kubeconfig.
         context: Context of the kubeconfig.
+        host: Addresses of hosts to read by ssh, with commas between.
+        ssh_config: Configuration of ssh for them.
         output: Format of the output.
         color: auto, always or never.
         fail_on: `advisory` makes a failing advisory contract exit with 4.
@@ -36,6 +38,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profile: str | None = None
     kubeconfig: str | None = None
     context: str | None = None
+    host: str | None = None
+    ssh_config: str | None = None
     output: str | None = None
     color: str | None = None
     fail_on: str | None = None

@@ -1,10 +1,11 @@
 """A site: the cluster that is installed on, with what it takes to read it and to change it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from edge_llm_tests.errors import UsageError
-from edge_llm_tests.readers import Target, live_target
+from edge_llm_tests.readers import Host, Target, live_target
 from edge_llm_tests.readers.credentials import kubeconfig_path, load_kubeconfig
 from edge_llm_tests.readers.target import known_clusters
 
@@ -35,19 +36,25 @@ class Site:
     profile: str = ""
 
 
-def cluster_site(kubeconfig: str | None, context: str | None, supply: Supply | None = None) -> Site:
+def cluster_site(
+    kubeconfig: str | None,
+    context: str | None,
+    supply: Supply | None = None,
+    hosts: Mapping[str, Host] | None = None,
+) -> Site:
     """The cluster of a kubeconfig; without any, the sandbox if it runs.
 
     Args:
         kubeconfig: Path of a kubeconfig, None for the user's own.
         context: Context of it, None for its current one.
         supply: Where what is installed comes from; None where nothing is.
+        hosts: Hosts to read in place of this one, by name.
 
     Raises:
         UsageError: There is no cluster to be found, or no helm.
     """
     path = _kubeconfig(kubeconfig)
-    target = live_target(str(path), context)
+    target = live_target(str(path), context, hosts=hosts)
     helm = find_helm(built_helm() if target.profile == SANDBOX else None)
     _, origin = load_kubeconfig(path, context)
     charts = supply.charts(helm) if supply else None

@@ -10,7 +10,8 @@ from edge_llm_tests.errors import UsageError
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile, load_profile
 
-from edge_cli.report import Report, report
+from edge_cli.hosts import HostChoice
+from edge_cli.report import Report, foremost, report
 from edge_cli.settings import config_path, environment_settings, load_settings
 from edge_cli.timings import span
 from edge_cli.tree import Tree, load_tree
@@ -39,9 +40,14 @@ class Subject:
     live: bool
 
     def report(self) -> Report:
-        """The verdict on it."""
+        """The verdict on it; with several hosts, the one that sends to the lowest rung."""
         with span("judge and route"):
-            return report(self.layers, self.profile, self.recording, self.tree)
+            return foremost(
+                tuple(
+                    report(self.layers, self.profile, recording, self.tree)
+                    for recording in self.recording.by_node
+                )
+            )
 
 
 def recorded(path: Path, profile: str | None = None) -> Subject:
@@ -84,18 +90,21 @@ def live(
     *,
     sandbox: bool = False,
     services: Mapping[str, str] | None = None,
+    hosts: HostChoice | None = None,
 ) -> Subject:
     """A target, read now; what leaves the process is redacted where it leaves.
 
     Raises:
         UsageError: There is no target, its kubeconfig cannot be used, or nothing names a profile.
         ProfileError: The profile is unknown or wrong.
+        EdgeError: No host can be entered.
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - a recording needs no thread
 
     from edge_llm_tests.readers import collect, live_target  # noqa: PLC0415 - a recording needs no HTTP
 
     settings = load_settings()
+    connected = {} if sandbox else (hosts or HostChoice()).connected(settings)
     with ThreadPoolExecutor(max_workers=1) as beside:  # the network leaves time for it
         with span("load layers, find the target"):
             found = beside.submit(
@@ -104,6 +113,7 @@ def live(
                 context or settings.context,
                 name="sandbox" if sandbox else None,
                 services=services,
+                hosts=connected,
             )
             layers = load_layers()
             target = found.result()

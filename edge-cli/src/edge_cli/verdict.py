@@ -32,10 +32,20 @@ def document(report: Report) -> dict[str, Any]:
         "not_observed": [gap.key for gap in verdict.not_observed],
         "undecided": {gap.key: list(gap.undecided) for gap in verdict.not_observed if gap.undecided},
         "not_applicable": list(verdict.not_applicable),
-        "target": {"context": recording.context, "profile": report.profile},
+        "target": {
+            "context": recording.context,
+            "profile": report.profile,
+            **({"host": recording.host} if recording.host else {}),
+        },
+        **({"nodes": {each.name: _node(each.verdict) for each in report.nodes}} if report.nodes else {}),
         "recorded_at": recording.recorded_at,
         "simulated": report.simulated,
     }
+
+
+def _node(verdict: Verdict) -> dict[str, Any]:
+    route = verdict.route
+    return {"outcome": verdict.outcome.value, "route": None if route is None else _routed(route)}
 
 
 def _routed(step: Step) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from edge_llm_tests.reads import ApiRead, CommandRead, FileRead, Sight, UnseenEr
 __all__ = ["SCHEMA", "Recording"]
 
 SCHEMA = "edge.evidence/v1"
+HOST_READS = ("command:", "file:", "glob:")
+"""How the keys of a host's reads begin."""
 T = TypeVar("T")
 _RECORD_STEP = "write a new one with `edge evidence record -o FILE`"
 
@@ -28,6 +30,8 @@ class Recording:
         recorded_at: RFC 3339 time of the run; contracts take it for "now".
         profile: Name of the profile it was recorded for.
         context: Name of the kubeconfig context.
+        host: Name of the host whose reads these are; empty for the one that it was recorded on.
+        nodes: Name of a further host to its reads, by key.
         simulated: Whether the target has simulated parts.
         redactions: How many values were replaced by `<redacted:kind>`.
         tool: Name and version of the program that wrote it.
@@ -40,6 +44,16 @@ class Recording:
     simulated: bool = False
     redactions: int = 0
     tool: Mapping[str, str] = field(default_factory=lambda: {"name": "edge", "version": "0.1.0"})
+    host: str = ""
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def by_node(self) -> tuple["Recording", ...]:
+        """One recording for each host that was read: its own reads, and those of the cluster."""
+        first = replace(self, nodes={})
+        shared = {key: read for key, read in self.reads.items() if not key.startswith(HOST_READS)}
+        further = (replace(first, reads={**shared, **own}, host=name) for name, own in self.nodes.items())
+        return (first, *further)
 
     @cached_property
     def now(self) -> datetime:
@@ -164,14 +178,17 @@ class Recording:
 
     def document(self) -> dict[str, Any]:
         """The recording as the JSON object of its format."""
+        host = {"host": self.host} if self.host else {}
+        nodes = {"nodes": {name: dict(reads) for name, reads in self.nodes.items()}} if self.nodes else {}
         return {
             "schema": SCHEMA,
             "recorded_at": self.recorded_at,
             "tool": dict(self.tool),
-            "target": {"context": self.context, "profile": self.profile},
+            "target": {"context": self.context, "profile": self.profile, **host},
             "simulated": self.simulated,
             "redactions": self.redactions,
             "reads": dict(self.reads),
+            **nodes,
         }
 
     def save(self, path: Path) -> None:
@@ -223,6 +240,9 @@ class Recording:
             raise EvidenceError(f"{name}: `reads` is missing or not an object", _RECORD_STEP)
         target = document.get("target")
         target = target if isinstance(target, Mapping) else {}
+        nodes = document.get("nodes", {})
+        if not isinstance(nodes, Mapping) or not all(isinstance(each, Mapping) for each in nodes.values()):
+            raise EvidenceError(f"{name}: `nodes` is not an object of objects", _RECORD_STEP)
         tool = document.get("tool")
         redactions = document.get("redactions")
         return cls(
@@ -233,6 +253,8 @@ class Recording:
             simulated=document.get("simulated") is True,
             redactions=redactions if isinstance(redactions, int) else 0,
             tool={str(key): str(value) for key, value in tool.items()} if isinstance(tool, Mapping) else {},
+            host=_text(target.get("host")),
+            nodes=nodes,
         )
 
 

@@ -34,6 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--profile", metavar="NAME", help="profile to judge against (default: the target's own)")
     group.addoption("--kubeconfig", metavar="FILE", help="kubeconfig of the cluster to read")
     group.addoption("--context", metavar="NAME", help="context of the kubeconfig")
+    group.addoption("--host", metavar="ADDRESS", help="read the host there, by ssh: ssh://user@box")
     group.addoption("--sandbox", action="store_true", help="judge the running sandbox")
 
 
@@ -63,6 +64,7 @@ def _findings(config: pytest.Config) -> tuple[Finding, ...]:
         profile=config.getoption("--profile"),
         kubeconfig=config.getoption("--kubeconfig"),
         context=config.getoption("--context"),
+        host=config.getoption("--host"),
         name="sandbox" if config.getoption("--sandbox") else None,
     )
     return evaluate(layers, profile, redact_quotable(recording)).findings

@@ -42,11 +42,12 @@ _API_ERRORS = {
     "tls": "NotTrusted",
     "dns": "NameNotResolved",
 }
+_UNREACHABLE = "unreachable"
 _COMMAND_ERRORS = {
     "not-found": "Unavailable",
     "timeout": "TimedOut",
     "permission-denied": "PermissionDenied",
-    "unreachable": "Unreachable",
+    _UNREACHABLE: "Unreachable",
 }
 _SAID_LIMIT = 160
 
@@ -114,8 +115,9 @@ class CommandRead:
             UnseenError: It could not be run, did not end, or failed.
         """
         if self.error is not None:
+            said = f": {self.stderr.strip()[:_SAID_LIMIT]}" if self.error == _UNREACHABLE else ""
             raise UnseenError(
-                self.key, _COMMAND_ERRORS.get(self.error, "Malformed"), f"{self.key}: {self.error}"
+                self.key, _COMMAND_ERRORS.get(self.error, "Malformed"), f"{self.key}: {self.error}{said}"
             )
         if self.rc not in codes:
             said = (self.stdout + self.stderr).strip()[:_SAID_LIMIT]

@@ -42,6 +42,7 @@ def redact(recording: Recording) -> Recording:
     return replace(
         recording,
         reads=walk.value(dict(recording.reads)),
+        nodes=walk.value(dict(recording.nodes)),
         context=walk.text(recording.context),
         profile=walk.text(recording.profile),
         redactions=recording.redactions + walk.count,

@@ -19,6 +19,7 @@ def judged_recording(
     kubeconfig: str | None = None,
     context: str | None = None,
     name: str | None = None,
+    host: str | None = None,
 ) -> tuple[Recording, Profile]:
     """The recording and the profile: `profile` if given, else $EDGE_PROFILE, else the target's own.
 
@@ -29,6 +30,7 @@ def judged_recording(
         kubeconfig: Kubeconfig of the cluster to read.
         context: Context of the kubeconfig.
         name: A known cluster, for example `sandbox`.
+        host: Address of the host to read by ssh.
 
     Raises:
         EdgeError: There is no target, no profile, or one of them cannot be used.
@@ -41,7 +43,13 @@ def judged_recording(
         load_profile(asked, layers)  # a wrong profile is said before anything is read
     from edge_llm_tests.readers import collect, live_target  # noqa: PLC0415 - a replay reads nothing
 
-    target = live_target(kubeconfig, context, name=name)
+    hosts = None
+    if host is not None:
+        from edge_llm_tests.readers.hosts import connected_hosts  # noqa: PLC0415 - most targets are read from here
+        from edge_llm_tests.readers.ssh_backend import SshAccess  # noqa: PLC0415 - as above
+
+        hosts = connected_hosts((host,), SshAccess())
+    target = live_target(kubeconfig, context, name=name, hosts=hosts)
     chosen = load_profile(_name(asked or target.profile, layers), layers)
     try:
         return collect(layers, chosen, target), chosen

@@ -12,11 +12,14 @@ from edge_cli.options import (
     ContextOption,
     FailOnOption,
     FromOption,
+    HostOption,
     KubeconfigOption,
     OutputOption,
     ProfileOption,
     SandboxOption,
     ServiceOption,
+    SshConfigOption,
+    SudoOption,
     VerboseOption,
     services,
 )
@@ -34,6 +37,9 @@ def diagnose(
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
     sandbox: SandboxOption = False,
+    host: HostOption = None,
+    ssh_config: SshConfigOption = None,
+    sudo: SudoOption = False,
     output: OutputOption = None,
     verbose: VerboseOption = False,
     fail_on: FailOnOption = None,
@@ -48,6 +54,7 @@ def diagnose(
     lowest layer that cannot satisfy its contract. Exit code: 0 holds, 3 a contract failed, 6 the target
     cannot be reached, 7 it refuses the credentials.
     """
+    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.render import Output, render  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
     from edge_cli.subject import demo as demo_subject  # noqa: PLC0415 - as above
@@ -60,12 +67,20 @@ def diagnose(
     chosen_output = Output(_choice("--output", output or settings.output or "table", tuple(Output)))
     chosen_fail_on = _choice("--fail-on", fail_on or settings.fail_on or "contract", _FAIL_ON)
     _one_source(from_file=from_file, demo=demo, sandbox=sandbox, kubeconfig=kubeconfig)
+    exclude_hosts(host, {"--from": from_file, "--demo": demo, "--sandbox": sandbox})
     if from_file is not None:
         subject = recorded(from_file, profile)
     elif demo:
         subject = demo_subject()
     else:
-        subject = live(profile, kubeconfig, context, sandbox=sandbox, services=services(service))
+        subject = live(
+            profile,
+            kubeconfig,
+            context,
+            sandbox=sandbox,
+            services=services(service),
+            hosts=HostChoice(tuple(host or ()), ssh_config, sudo),
+        )
     if save is not None:
         from edge_llm_tests.redact import redact  # noqa: PLC0415 - asked for by a flag
 

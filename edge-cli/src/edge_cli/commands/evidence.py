@@ -9,10 +9,13 @@ import typer
 
 from edge_cli.options import (
     ContextOption,
+    HostOption,
     KubeconfigOption,
     ProfileOption,
     SandboxOption,
     ServiceOption,
+    SshConfigOption,
+    SudoOption,
     services,
 )
 
@@ -44,14 +47,26 @@ def record(
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
     sandbox: SandboxOption = False,
+    host: HostOption = None,
+    ssh_config: SshConfigOption = None,
+    sudo: SudoOption = False,
     service: ServiceOption = None,
 ) -> None:
     """Read the target once and write what came back, redacted."""
     from edge_llm_tests.redact import redact as covered  # noqa: PLC0415 - with the command
 
+    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - with the command
     from edge_cli.subject import live  # noqa: PLC0415 - with the command
 
-    subject = live(profile, kubeconfig, context, sandbox=sandbox, services=services(service))
+    exclude_hosts(host, {"--sandbox": sandbox})
+    subject = live(
+        profile,
+        kubeconfig,
+        context,
+        sandbox=sandbox,
+        services=services(service),
+        hosts=HostChoice(tuple(host or ()), ssh_config, sudo),
+    )
     recording = covered(subject.recording)
     recording.save(output)
     _wrote(output, recording)
@@ -137,12 +152,14 @@ def _overview(recording: "Recording") -> Iterator[str]:
         f"recorded {recording.recorded_at}, {about}, {recording.redactions} values redacted{simulated}"
     )
     for key in sorted(recording.reads):
-        yield f"{_came_to(recording, key):<18} {printable(key)}"
+        yield f"{_came_to(recording.reads[key]):<18} {printable(key)}"
+    for name, reads in recording.nodes.items():
+        for key in sorted(reads):
+            yield f"{_came_to(reads[key]):<18} {printable(f'{name}: {key}')}"
 
 
-def _came_to(recording: "Recording", key: str) -> str:
+def _came_to(entry: object) -> str:
     """What a read came to, in a word."""
-    entry = recording.reads[key]
     if not isinstance(entry, dict):
         return "damaged"
     if isinstance(entry.get("error"), str):

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from edge_cli.options import ContextOption, FromOption, KubeconfigOption, ProfileOption, SandboxOption
+from edge_cli.options import (
+    ContextOption,
+    FromOption,
+    HostOption,
+    KubeconfigOption,
+    ProfileOption,
+    SandboxOption,
+    SshConfigOption,
+    SudoOption,
+)
 
 if TYPE_CHECKING:
     from edge_llm_tests.objects import Workload
@@ -28,19 +37,25 @@ def status(
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
     sandbox: SandboxOption = False,
+    host: HostOption = None,
+    ssh_config: SshConfigOption = None,
+    sudo: SudoOption = False,
 ) -> None:
     """Show each layer in a line: gate, contracts, workloads.
 
     Exit code as `edge diagnose`, which says what to do.
     """
+    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.subject import live, recorded  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
     from edge_cli.verdict import exit_code  # noqa: PLC0415 - as above
 
+    exclude_hosts(host, {"--from": from_file, "--sandbox": sandbox})
     if from_file is not None:
         subject = recorded(from_file, profile)
     else:
-        subject = live(profile, kubeconfig, context, sandbox=sandbox)
+        chosen = HostChoice(tuple(host or ()), ssh_config, sudo)
+        subject = live(profile, kubeconfig, context, sandbox=sandbox, hosts=chosen)
     report = subject.report()
     sys.stdout.write("".join(f"{line}\n" for line in _lines(subject, report, stdout_page())))
     raise typer.Exit(exit_code(report.verdict, subject.recording))

@@ -5,14 +5,23 @@ from typing import Annotated
 
 import typer
 
-from edge_cli.options import ContextOption, K3sFromOption, KubeconfigOption, OutputOption, ProfileOption
+from edge_cli.options import (
+    ContextOption,
+    HostOption,
+    K3sFromOption,
+    KubeconfigOption,
+    OutputOption,
+    ProfileOption,
+    SshConfigOption,
+    SudoOption,
+)
 
 __all__ = ["up"]
 
 _DEFAULT_TIMEOUT = "10m"
 
 
-def up(  # noqa: PLR0917 - typer passes options by name
+def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes options by name
     profile: ProfileOption = None,
     sandbox: Annotated[
         bool, typer.Option("--sandbox", help="On a disposable cluster, built and started here.")
@@ -26,6 +35,9 @@ def up(  # noqa: PLR0917 - typer passes options by name
     ] = None,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
+    host: HostOption = None,
+    ssh_config: SshConfigOption = None,
+    sudo: SudoOption = False,
     recover: Annotated[
         bool, typer.Option("--recover", help="Heal releases whose last operation never ended.")
     ] = False,
@@ -54,6 +66,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.choice import chosen, layers_up_to  # noqa: PLC0415 - as above
     from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
     from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
+    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - as above
     from edge_cli.installation import install, return_from  # noqa: PLC0415 - as above
     from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
     from edge_cli.patience import Limits  # noqa: PLC0415 - as above
@@ -75,6 +88,7 @@ def up(  # noqa: PLR0917 - typer passes options by name
     climbed = layers_up_to(to, layers)
     supply = load_supply(layers)
     _check_place(kubeconfig or context, sandbox=sandbox, install_k3s=install_k3s)
+    exclude_hosts(host, {"--sandbox": sandbox, "--install-k3s": install_k3s})
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
     if asked:
         load_profile(asked, layers)  # a wrong name is said before half an hour of building
@@ -90,7 +104,8 @@ def up(  # noqa: PLR0917 - typer passes options by name
         elif k3s is not None:
             site = cluster_site(str(settle(k3s, layers, tell)), None, supply)
         else:
-            site = cluster_site(given, context or settings.context, supply)
+            read = HostChoice(tuple(host or ()), ssh_config, sudo).connected(settings, most=1)
+            site = cluster_site(given, context or settings.context, supply, read)
         held_to = supply.profile(load_profile(profile_name(asked, site), layers))
         for note in supply.notes(climbed, held_to):
             typer.echo(note, err=True)

@@ -35,9 +35,20 @@ def render(report: Report, page: Page) -> str:
     for rung in report.rungs:
         lines.append(rung_line(rung, page.paint))
         lines += _odd(rung, page)
+    lines += _nodes(report, page)
     lines += ["", *_conclusion(report, page)]
     lines += _gaps(verdict.not_observed, page)
     return "\n".join(lines) + "\n"
+
+
+def _nodes(report: Report, page: Page) -> Iterator[str]:
+    """With several hosts, a line for each: what it comes to, and where its fault would send."""
+    if report.nodes:
+        yield ""
+    for node in report.nodes:
+        route = node.verdict.route
+        sent = f"  {route.finding.contract.id} {route.finding.result.reason or ''}".rstrip() if route else ""
+        yield f"{_mark(_MARKS[node.verdict.outcome], page.paint)} host {printable(node.name)}{sent}"
 
 
 def title(report: Report, page: Page) -> str:
@@ -45,6 +56,7 @@ def title(report: Report, page: Page) -> str:
     paint, recording = page.paint, report.recording
     parts = [f"profile {printable(report.profile)}"]
     parts += [f"context {printable(recording.context)}"] if recording.context else []
+    parts += [f"host {printable(recording.host)}"] if recording.host else []
     parts.append(f"seen {printable(recording.recorded_at)}")
     simulated = paint("  SIMULATED", "yellow", "bold") if report.simulated else ""
     return paint(", ".join(parts), "dim") + simulated

@@ -3,13 +3,14 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from edge_llm_tests.evidence import Recording
+from edge_llm_tests.evidence import HOST_READS, Recording
 from edge_llm_tests.layer import Layer, ServiceAddress
 from edge_llm_tests.profile import Profile
+from edge_llm_tests.readers.host import Host
 from edge_llm_tests.readers.service import ask_service
 from edge_llm_tests.readers.target import Target
 from edge_llm_tests.readers.wire import Origin
@@ -68,10 +69,12 @@ def collect(layers: tuple[Layer, ...], profile: Profile, target: Target) -> Reco
         profile=profile.name,
         context=target.context,
         simulated=target.simulated or profile.simulated,
+        host=target.host_name,
     )
     origins = {name: Origin(url) for name, url in target.services.items()}
     asked: set[str] = set()
     host_batches: list[_Batch] = []  # no other read waits for a host command
+    node_batches: dict[str, list[_Batch]] = {name: [] for name in target.nodes}
     for _ in range(_ROUNDS):
         wanted: dict[str, None] = {}
         addresses: dict[str, ServiceAddress] = {}
@@ -90,12 +93,19 @@ def collect(layers: tuple[Layer, ...], profile: Profile, target: Target) -> Reco
         remote = {key: read for key, read in planned.items() if key.startswith(("api:", "http:"))}
         answers = _Batch(remote)  # first: the next round waits for these alone
         host_batches.append(_Batch({key: read for key, read in planned.items() if key not in remote}))
+        for name, host in target.nodes.items():
+            there = {key: _host_read(host, key) for key in planned if key not in remote}
+            node_batches[name].append(_Batch(there))
         recording = recording.with_reads(answers.entries())
     for origin in origins.values():
         origin.close()
     for batch in host_batches:
         recording = recording.with_reads(batch.entries())
-    return recording
+    nodes = {
+        name: {key: entry for batch in batches for key, entry in batch.entries().items()}
+        for name, batches in node_batches.items()
+    }
+    return replace(recording, nodes=nodes)
 
 
 def _plan(
@@ -103,13 +113,9 @@ def _plan(
 ) -> _Read | None:
     """The read to make, or None where the target cannot make it (yet)."""
     kind, _, address = key.partition(":")
-    host, cluster = target.host, target.cluster
-    if host is not None and kind == "command":
-        return _Read(COMMAND_DEADLINE_S, lambda: host.command(address, COMMAND_DEADLINE_S))
-    if host is not None and kind == "file":
-        return _Read(COMMAND_DEADLINE_S, lambda: host.file(address))
-    if host is not None and kind == "glob":
-        return _Read(COMMAND_DEADLINE_S, lambda: host.glob(address))
+    cluster = target.cluster
+    if key.startswith(HOST_READS):
+        return None if target.host is None else _host_read(target.host, key)
     if cluster is not None and kind == "api":
         return _Read(API_DEADLINE_S, lambda: cluster.read(address, API_DEADLINE_S))
     if kind == "http":
@@ -121,6 +127,15 @@ def _plan(
         if cluster is not None and found is not None and not path.startswith("/api/show "):
             return _Read(HTTP_DEADLINE_S, lambda: cluster.read_service(found, path, HTTP_DEADLINE_S))
     return None
+
+
+def _host_read(host: Host, key: str) -> _Read:
+    kind, _, address = key.partition(":")
+    if kind == "command":
+        return _Read(COMMAND_DEADLINE_S, lambda: host.command(address, COMMAND_DEADLINE_S))
+    if kind == "file":
+        return _Read(COMMAND_DEADLINE_S, lambda: host.file(address))
+    return _Read(COMMAND_DEADLINE_S, lambda: host.glob(address))
 
 
 def _timed_out(key: str) -> _Entry:

@@ -4,6 +4,7 @@ Host keys are checked strictly, nothing is ever asked, nothing is forwarded, and
 written. One connection carries all reads of a run.
 """
 
+import atexit
 import re
 import shlex
 import shutil
@@ -72,10 +73,12 @@ class SshHost:
         """
         if shutil.which("ssh") is None:
             raise UsageError("ssh is not on PATH, and --host needs it", "install openssh-client")
+        atexit.register(self.close)
         self._require("true")
         if self.access.sudo:
             rc, _, stderr = self._run(f"{_environment()} sudo -n -l", LOGIN_DEADLINE_S)
             if rc != 0:
+                self.close()
                 raise sudo_fault(self.address, stderr)
 
     def _require(self, command: str) -> None:

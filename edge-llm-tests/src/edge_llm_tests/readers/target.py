@@ -26,6 +26,8 @@ class Target:
             server's proxy.
         profile: The profile that the target implies, for example `sandbox`; empty where the user must say.
         simulated: Whether parts of the target are simulated.
+        host_name: What the host is called in recordings; empty for the one that this runs on.
+        nodes: Further hosts by name.
     """
 
     cluster: ClusterReader | None = None
@@ -33,6 +35,8 @@ class Target:
     services: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
     simulated: bool = False
+    host_name: str = ""
+    nodes: Mapping[str, Host] = field(default_factory=dict)
 
     @property
     def context(self) -> str:
@@ -73,12 +77,14 @@ def live_target(
     *,
     name: str | None = None,
     services: Mapping[str, str] | None = None,
+    hosts: Mapping[str, Host] | None = None,
     impersonate: bool = True,
 ) -> Target:
     """The target to read: a known cluster by `name`, else the kubeconfig's cluster with this host.
 
     A kubeconfig that is a known cluster's brings that cluster's host with it; where there is no kubeconfig at
-    all, the one known cluster that runs is taken. Reads are made as `edge-contract-reader` where that exists.
+    all, the one known cluster that runs is taken. `hosts`, by name, are read in place of the host that would
+    be. Reads are made as `edge-contract-reader` where that exists.
 
     Raises:
         UsageError: There is no target, or the kubeconfig cannot be used.
@@ -95,6 +101,9 @@ def live_target(
         )
     else:
         target = Target(ClusterReader.from_kubeconfig(kubeconfig, context), HostReader(), services or {})
+    if hosts:
+        (name_of_first, first), *further = hosts.items()
+        target = replace(target, host=first, host_name=name_of_first, nodes=dict(further))
     if impersonate and target.cluster is not None:
         target = replace(target, cluster=target.cluster.as_reader())
     return target

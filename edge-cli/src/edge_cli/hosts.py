@@ -1,0 +1,66 @@
+"""The hosts that a command reads: given by flag, or by the settings; none for this host."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edge_llm_tests.errors import UsageError
+
+from edge_cli.settings import Settings
+from edge_cli.timings import span
+
+if TYPE_CHECKING:
+    from edge_llm_tests.readers import Host
+
+__all__ = ["HostChoice", "exclude_hosts"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostChoice:
+    """What the flags say of hosts.
+
+    Attributes:
+        addresses: `ssh://user@box`, each.
+        ssh_config: A configuration of ssh in place of the user's own.
+        sudo: Whether what root alone may read is read with sudo.
+    """
+
+    addresses: tuple[str, ...] = ()
+    ssh_config: str | None = None
+    sudo: bool = False
+
+    def connected(self, settings: Settings, *, most: int | None = None) -> "Mapping[str, Host]":
+        """The hosts by name, connected; empty where this host is to be read. `most` is how many may be given.
+
+        Raises:
+            EdgeError: An address is wrong, or no host can be entered.
+        """
+        told = (each.strip() for each in (settings.host or "").split(","))
+        given = self.addresses or tuple(each for each in told if each)
+        if not given:
+            if self.sudo or self.ssh_config:
+                raise UsageError("--sudo and --ssh-config are for hosts by ssh", "give --host ssh://user@box")
+            return {}
+        if most is not None and len(given) > most:
+            raise UsageError(f"--host is given {len(given)} times", "this command reads one host: name it")
+        from edge_llm_tests.readers.hosts import connected_hosts  # noqa: PLC0415 - only hosts by ssh pay
+        from edge_llm_tests.readers.ssh_backend import SshAccess  # noqa: PLC0415 - as above
+
+        config = self.ssh_config or settings.ssh_config
+        path = Path(config).expanduser() if config else None
+        if path is not None and not path.is_file():
+            raise UsageError(f"--ssh-config {config}: no such file", "name a configuration file of ssh")
+        with span("connect to the hosts"):
+            return connected_hosts(given, SshAccess(path, self.sudo))
+
+
+def exclude_hosts(addresses: list[str] | None, others: Mapping[str, object]) -> None:
+    """Stop where --host is given beside a flag that brings its own host, or needs none.
+
+    Raises:
+        UsageError: It is.
+    """
+    for flag, value in others.items():
+        if addresses and value:
+            raise UsageError(f"{flag} and --host exclude each other", "give one of them")
