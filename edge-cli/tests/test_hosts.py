@@ -66,11 +66,7 @@ def test_of_several_hosts_the_lowest_fault_leads(layers: Any, profile: Any, seen
     found = {"a": {}, "b": {"serving.running": "Broken"}, "c": {"gpu.offered": "Missing"}}
     reports = tuple(
         replace(made, recording=replace(made.recording, host=name))
-        for name, faults in (
-            ("a", {}),
-            ("b", {"serving.running": "Broken"}),
-            ("c", {"gpu.offered": "Missing"}),
-        )
+        for name, faults in found.items()
         for made in (report(layers, profile, seen(faults), tree),)
     )
     leading = foremost(reports)

@@ -399,9 +399,7 @@ def test_of_several_hosts_one_that_is_not_there_is_recorded_as_such(server: Serv
     here, there = Recording.load(tmp_path / "r.json").by_node
     assert (here.host, there.host) == ("127.0.0.1", "localhost")
     assert "SIMULATED" in here.command("nvidia-smi -q -x").output
-    with pytest.raises(
-        UnseenError, match=r"unreachable: ssh://localhost:\d+: connection refused"
-    ) as unseen:
+    with pytest.raises(UnseenError, match=r"unreachable: ssh://localhost:\d+: connection refused") as unseen:
         _ = there.command("nvidia-smi -q -x").output
     assert unseen.value.reason == "Unreachable"
     assert there.file("/proc/uptime").error == "unreachable"
