@@ -57,8 +57,8 @@ def test_estimate_of_one_point_by_place(file: Path, capsys: pytest.CaptureFixtur
     assert found["devices"][0]["weights_bytes"] == TOKEN_BYTES + BLOCK_BYTES + 256
     assert found["devices"][0]["kv_cache_bytes"] == found["host"]["kv_cache_bytes"] == KV_BYTES // 2
     assert found["exactness"]["weights_bytes"] == found["exactness"]["kv_cache_bytes"] == "exact"
-    assert found["exactness"]["compute_bytes"] == "approximate"
-    assert "partial offload" in found["why"]["compute_bytes"]
+    assert found["exactness"]["compute_bytes"] == "exact"
+    assert "CUDA" in found["why"]["compute_bytes"]
 
 
 def test_two_cards_share_the_layers(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,8 +109,16 @@ def estimate(
         cache.why,
     )
     words = vocabulary(header, model)
-    blocks = placement.counts if cards else ()
-    compute = compute_buffers(model, serving, cache, vocabulary=words, blocks=blocks, engine=engine)
+    compute = compute_buffers(
+        model,
+        serving,
+        cache,
+        vocabulary=words,
+        homes=(*placement.blocks, placement.output),
+        cards=cards,
+        tensors={tensor.name: tensor.shape for tensor in header.tensors},
+        engine=engine,
+    )
     output = Term(words * _LOGIT_BYTES * serving.parallel, (0,) * cards)
     if not words:
         output = Term(

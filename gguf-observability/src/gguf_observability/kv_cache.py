@@ -12,7 +12,7 @@ from gguf_observability.recurrence import attends, recurs, state_elements
 from gguf_observability.sliding import Window, sliding_window
 from gguf_observability.tensor_types import row_bytes
 
-__all__ = ["Exactness", "KvCache", "LayerCache", "Serving", "is_latent", "kv_cache"]
+__all__ = ["Exactness", "KvCache", "LayerCache", "Serving", "is_latent", "known", "kv_cache"]
 
 _PAD = 256  # cells of a stream come in multiples of it
 _STATE_BYTES = 4  # recurrent state is always F32
@@ -190,8 +190,10 @@ def _padded(count: int) -> int:
 
 
 def _trust(model: Model, window: Window) -> tuple[Exactness, str]:
-    if model.architecture in _OWN_KIND or model.architecture not in ARCHITECTURES | _NO_CACHE:
-        return Exactness.APPROXIMATE, f"the cache of {model.architecture} is not known: the standard rule"
+    if model.architecture in _OWN_KIND:
+        return Exactness.APPROXIMATE, f"{model.architecture} has a cache of its own kind: the standard rule"
+    if model.architecture not in ARCHITECTURES | _NO_CACHE:
+        return Exactness.UNSUPPORTED, f"the cache of {model.architecture} is not known: the standard rule"
     some = model.architecture == "glm-dsa" and model.context >= _GLM_INDEXES_SOME_FROM
     if some and not model.has("attention.indexer.types"):
         return Exactness.APPROXIMATE, "which layers of glm-dsa have an indexer is not in the file"
@@ -219,6 +221,11 @@ def _attention(model: Model, serving: Serving, window: Window) -> list[int]:
         row += 0 if is_latent(model) else row_bytes(serving.cache_v, widths_v[layer])
         kept.append((row + indexed[layer]) * cells * serving.streams)
     return kept
+
+
+def known(model: Model) -> bool:
+    """Whether the engine's source was read for this architecture."""
+    return model.architecture in ARCHITECTURES | _NO_CACHE | _OWN_KIND
 
 
 def is_latent(model: Model) -> bool:

@@ -61,6 +61,24 @@ class Model:
             return default
         return self._bounded(key, value, lowest, highest)
 
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """A truth value of the metadata."""
+        value = self.raw(key)
+        return default if value is None else bool(value)
+
+    def decimal(self, key: str, default: float = 0.0) -> float:
+        """A number of the metadata that need not be whole.
+
+        Raises:
+            ModelError: It is no number.
+        """
+        value = self.raw(key)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ModelError(f"{self.architecture}.{key} is {value!r}, not a number")
+        return float(value)
+
     def by_layer(self, key: str, default: int) -> tuple[int, ...]:
         """A whole number for each layer: a list as it is, a single number for all.
 

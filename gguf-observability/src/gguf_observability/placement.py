@@ -10,10 +10,12 @@ from itertools import accumulate
 from gguf_observability.header import Header, Tensor
 from gguf_observability.model import Model
 
-__all__ = ["HOST", "Placement", "place"]
+__all__ = ["HOST", "Placement", "place", "spread"]
 
 _BLOCK = "blk."
-_INPUT = ("token_embd", "per_layer_token_embd", "position_embd", "token_types", "token_embd_norm")
+_INPUT = ("token_embd.", "per_layer_token_embd.", "position_embd.", "token_types.")
+_FIRST_BLOCK = ("token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm.")
+_ROTARY = "rope_"
 HOST = -1
 """Number of the host among cards."""
 
@@ -56,8 +58,7 @@ def place(header: Header, model: Model, gpu_layers: int, shares: tuple[float, ..
     """The placement of `gpu_layers` layers over cards, in proportion to `shares` (their free memory)."""
     total = model.layers + 1
     on_cards = min(max(gpu_layers, 0), total)
-    first = total - on_cards
-    cards = [_card(layer - first, on_cards, shares) if layer >= first else HOST for layer in range(total)]
+    cards = list(spread(model.layers, gpu_layers, shares))
     host, devices = 0, [0] * (len(shares) if on_cards else 0)
     tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
     for tensor in header.tensors:
@@ -67,6 +68,14 @@ def place(header: Header, model: Model, gpu_layers: int, shares: tuple[float, ..
             else:
                 devices[card] += tensor.size
     return Placement(tuple(cards[:-1]), cards[-1], host, tuple(devices), tied=tied)
+
+
+def spread(layers: int, gpu_layers: int, shares: tuple[float, ...]) -> tuple[int, ...]:
+    """The card of each of `layers` blocks and, last, of the output layer; -1 is the host."""
+    total = layers + 1
+    on_cards = min(max(gpu_layers, 0), total)
+    first = total - on_cards
+    return tuple(_card(layer - first, on_cards, shares) if layer >= first else HOST for layer in range(total))
 
 
 def _card(index: int, count: int, shares: tuple[float, ...]) -> int:
@@ -86,6 +95,8 @@ def _cards(tensor: Tensor, cards: list[int], *, tied: bool) -> tuple[int, ...]:
     if name.startswith(_INPUT):
         twice = tied and name == "token_embd.weight" and cards[-1] != HOST
         return (HOST, cards[-1]) if twice else (HOST,)
-    if name.startswith("rope_"):
-        return (cards[0],)  # a table that the blocks share: counted once
+    if name.startswith(_FIRST_BLOCK):
+        return (cards[0],)
+    if name.startswith(_ROTARY):
+        return tuple(sorted(set(cards[:-1])))  # a table that the blocks share: once wherever there are some
     return (cards[-1],)

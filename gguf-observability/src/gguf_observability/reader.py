@@ -7,7 +7,7 @@ must be an error, not a signal). Long arrays, such as a vocabulary, are walked a
 import os
 import stat
 from collections.abc import Iterator
-from struct import Struct, unpack_from
+from struct import Struct, unpack
 
 from gguf_observability.cursor import U32, U64, Cursor
 from gguf_observability.errors import GgufError
@@ -18,8 +18,14 @@ __all__ = ["Array", "Header", "Tensor", "Value", "read_header"]
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
-_KEPT_STRING_LIMIT_BYTES = 16 << 20
+_KEPT_STRING_LIMIT_BYTES = 4 << 20  # chat templates have some ten thousand
+_KEPT_LIMIT_BYTES = 8 << 20  # of all keys and values together: beyond it a file is no model's
 _KEPT_ARRAY_LIMIT = 4096  # per-layer lists are kept; vocabularies are not
+_KEPT_ARRAYS_LIMIT = 65536  # elements of all of them: of more, longer ones are not kept
+_PAIRS_LIMIT = 16384
+_TENSORS_LIMIT = 32768  # the largest models have some thousand
+_WALKED_LIMIT = 2 << 20  # strings in arrays: vocabularies and merges have a million at most
+_ENTRY_BYTES = 200  # what a pair takes beside its text, about
 _KEY_LIMIT_BYTES = 65535
 _NAME_LIMIT_BYTES = 64
 _DIMENSIONS_LIMIT = 4
@@ -82,12 +88,17 @@ def _parse(name: str, cursor: Cursor) -> Header:
         raise GgufError("more metadata than the file can hold", 16, f"{kv_count} entries")
     if tensor_count > _COUNT_BELIEVED and tensor_count * _TENSOR_MIN_BYTES > left:
         raise GgufError("more tensors than the file can hold", 8, f"{tensor_count} tensors")
+    if kv_count > _PAIRS_LIMIT or tensor_count > _TENSORS_LIMIT:
+        rule = "more metadata than the limit" if kv_count > _PAIRS_LIMIT else "more tensors than the limit"
+        raise GgufError(rule, 8, f"{kv_count} entries, {tensor_count} tensors")
+    kept = _Kept()
     for _ in range(kv_count):
         start = cursor.position
         key = _key(cursor)
         if key in header.metadata:
             raise GgufError("duplicate key", start, repr(key))
-        header.metadata[key] = _value(cursor, cursor.number(U32), start)
+        kept.text(len(key) + _ENTRY_BYTES, start)
+        header.metadata[key] = _value(cursor, cursor.number(U32), start, kept)
         if key == "general.alignment":
             header.alignment = _alignment(header.metadata[key], start)
     infos = list(_tensors(cursor, tensor_count))
@@ -96,12 +107,39 @@ def _parse(name: str, cursor: Cursor) -> Header:
     return header
 
 
+class _Kept:
+    """What a header has cost so far: bytes of text, elements of arrays, strings walked over."""
+
+    __slots__ = ("bytes", "elements", "walked")
+
+    def __init__(self) -> None:
+        self.bytes = self.elements = self.walked = 0
+
+    def text(self, size: int, start: int) -> None:
+        """Count `size` bytes of text that are kept."""
+        self.bytes += size
+        if self.bytes > _KEPT_LIMIT_BYTES:
+            raise GgufError("more text than the limit", start, f"limit {_KEPT_LIMIT_BYTES} bytes")
+
+    def array(self, count: int) -> bool:
+        """Whether an array of `count` elements is kept."""
+        if count > _KEPT_ARRAY_LIMIT or self.elements + count > _KEPT_ARRAYS_LIMIT:
+            return False
+        self.elements += count
+        return True
+
+    def walk(self, count: int, start: int) -> None:
+        """Count `count` strings that are walked over."""
+        self.walked += count
+        if self.walked > _WALKED_LIMIT:
+            raise GgufError("more strings than the limit", start, f"limit {_WALKED_LIMIT}")
+
+
 def _version(cursor: Cursor) -> int:
     if cursor.size < 24:  # noqa: PLR2004 - magic, version, two counts
         raise GgufError("shorter than a GGUF header", 0, f"{cursor.size} bytes")
-    if cursor.buffer[:4] != _MAGIC:
+    if cursor.take(4) != _MAGIC:
         raise GgufError("not a GGUF file (magic)", 0)
-    cursor.position = 4
     version = cursor.number(U32)
     if version & 0xFFFF == 0:
         raise GgufError("big-endian file", 4, "convert it to little-endian")
@@ -122,12 +160,13 @@ def _key(cursor: Cursor) -> str:
         raise GgufError("key is not UTF-8", start) from None
 
 
-def _value(cursor: Cursor, type_: int, start: int) -> Value:
+def _value(cursor: Cursor, type_: int, start: int, kept: _Kept) -> Value:
     if type_ == _STRING:
         raw = cursor.text(_KEPT_STRING_LIMIT_BYTES, "string")
+        kept.text(len(raw), start)
         return raw.decode("utf-8", "surrogateescape")
     if type_ == _ARRAY:
-        return _array(cursor)
+        return _array(cursor, kept)
     form = _SCALARS.get(type_)
     if form is None:
         raise GgufError("unknown value type", start, str(type_))
@@ -141,7 +180,7 @@ def _boolean(value: int, start: int) -> bool:
     return value == 1
 
 
-def _array(cursor: Cursor) -> Array:
+def _array(cursor: Cursor, kept: _Kept) -> Array:
     start = cursor.position
     type_, count = cursor.number(U32), cursor.number(U64)
     if type_ == _ARRAY:
@@ -155,22 +194,33 @@ def _array(cursor: Cursor) -> Array:
     first = cursor.position
     values: tuple[int | float | bool | str, ...] | None = None
     if form is not None:
-        cursor.reach(first + count * form.size)
-        if count <= _KEPT_ARRAY_LIMIT:
-            values = unpack_from(f"<{count}{form.format[1:]}", cursor.buffer, first)
-            if type_ == _BOOL:
-                values = tuple(_boolean(int(value), first) for value in values)
-        elif type_ == _BOOL and max(cursor.buffer[first : first + count]) > 1:
-            raise GgufError("boolean that is neither 0 nor 1", first)
-        cursor.position = first + count * form.size
-    elif count <= _KEPT_ARRAY_LIMIT:
-        values = tuple(
-            cursor.text(_KEPT_STRING_LIMIT_BYTES, "string").decode("utf-8", "surrogateescape")
-            for _ in range(count)
-        )
+        values = _numbers(cursor, form, count, type_, kept)
+    elif kept.array(count):
+        listed = []
+        for _ in range(count):
+            raw = cursor.text(_KEPT_STRING_LIMIT_BYTES, "string")
+            kept.text(len(raw), first)
+            listed.append(raw.decode("utf-8", "surrogateescape"))
+        values = tuple(listed)
     else:
+        kept.walk(count, start)
         cursor.skip_strings(count)
     return Array(type_, count, first, cursor.position - first, values)
+
+
+def _numbers(
+    cursor: Cursor, form: Struct, count: int, type_: int, kept: _Kept
+) -> tuple[int | float | bool, ...] | None:
+    """An array of numbers or truth values; None where it is too long to be kept."""
+    first = cursor.position
+    if kept.array(count):
+        values = unpack(f"<{count}{form.format[1:]}", cursor.take(count * form.size))
+        return tuple(_boolean(int(value), first) for value in values) if type_ == _BOOL else values
+    if type_ != _BOOL:
+        cursor.skip(count * form.size)
+    elif not cursor.only(b"\0\1", count):
+        raise GgufError("boolean that is neither 0 nor 1", first)
+    return None
 
 
 def _alignment(value: Value, start: int) -> int:

@@ -6,27 +6,22 @@ Source: llama.cpp b10488 and b11434, `llama-kv-cache.cpp` (`build_input_k_rot`, 
 from gguf_observability.kv_cache import KvCache, Serving, is_latent
 from gguf_observability.model import Model
 
-__all__ = ["quantised", "rotation_bytes"]
+__all__ = ["quantised", "rotations"]
 
-_F32 = 4
 _ROTATION = 64
 
 
-def rotation_bytes(model: Model, serving: Serving, cache: KvCache) -> int:
-    """Bytes of the matrices that turn keys and values before they are quantised."""
+def rotations(model: Model, serving: Serving, cache: KvCache, *, slides: bool) -> tuple[int, int]:
+    """Sides of the matrices that turn keys and values of sliding or other layers; 0 for none."""
     if is_latent(model):
-        return 0
+        return 0, 0
     key, value = model.head_width("key_length"), model.head_width("value_length")
-    small = [quantised(each) for each in (serving.cache_k, serving.cache_v)]
-    kept = [layer.slides for layer in cache.layers if layer.attention]
-    size = 0
-    for slides in {*kept}:
-        width = model.integer("attention.key_length_swa", key) if slides else key
-        if small[0] and key % _ROTATION == 0:
-            size += _F32 * _rotated(width) ** 2
-        if small[1] and value % _ROTATION == 0:
-            size += _F32 * _ROTATION**2
-    return size
+    if not any(layer.attention and layer.slides == slides for layer in cache.layers):
+        return 0, 0
+    width = model.integer("attention.key_length_swa", key) if slides else key
+    turns_keys = quantised(serving.cache_k) and key % _ROTATION == 0
+    turns_values = quantised(serving.cache_v) and value % _ROTATION == 0
+    return _rotated(width) if turns_keys else 0, _ROTATION if turns_values else 0
 
 
 def quantised(cache_type: str) -> bool:

@@ -1,0 +1,59 @@
+"""The architectures whose graphs are known, and what of a file may make a graph another one.
+
+Follows llama.cpp b11434, `src/models/*.cpp`; each was compared with the engine's own buffers, on the host and
+over cards.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from gguf_observability.graph.builder import Graph
+from gguf_observability.graph.decoder import decoder
+from gguf_observability.graph.dense_models import DENSE
+from gguf_observability.graph.expert_models import EXPERTS
+from gguf_observability.graph.recipe import Recipe
+from gguf_observability.graph.shape import Plan
+from gguf_observability.graph.state_models import STATES
+from gguf_observability.kv_cache import Exactness
+from gguf_observability.model import Model
+
+__all__ = ["RECIPES", "graph_of", "trust"]
+
+RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType({**DENSE, **EXPERTS, **STATES})
+_CHANGED: Final = frozenset(("granitehybrid", "jais2", "lfm2", "mamba2", "nemotron_h"))
+"""Their graphs were others in b10488."""
+_UNKNOWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "gemma4": (
+            "embedding_length_per_layer_input",
+            "expert_count",
+            "attention.shared_kv_layers",
+        ),
+        "lfm2": ("attention.sliding_window",),
+        "mistral3": ("attention.temperature_scale",),
+        "deepseek2": ("attention.temperature_scale",),
+    }
+)
+"""Keys, by architecture, that add parts to a graph that are not built here."""
+
+
+def trust(model: Model, *, mixed: bool) -> tuple[Exactness, str]:
+    """How far the graph built for a model is the engine's, and what is not exact."""
+    architecture = model.architecture
+    if architecture not in RECIPES:
+        return (
+            Exactness.APPROXIMATE,
+            f"the graph of {architecture} is not built: the form of most dense models",
+        )
+    for key in _UNKNOWN_PARTS.get(architecture, ()):
+        if model.decimal(key):
+            return Exactness.APPROXIMATE, f"what {architecture}.{key} adds to the graph is not built"
+    if not mixed and architecture in _CHANGED:
+        return Exactness.APPROXIMATE, f"the graph of {architecture} was another one before b11434"
+    return Exactness.EXACT, ""
+
+
+def graph_of(plan: Plan) -> Graph:
+    """The graph of a model, as the engine reserves memory for it."""
+    return decoder(plan, RECIPES[plan.model.architecture])

@@ -1,0 +1,134 @@
+"""Graphs and their buffers against the engine's own allocations, on the host and over cards."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_observability.compute import Engine, compute_buffers, tokens_at_once
+from gguf_observability.graph.allocator import allocate
+from gguf_observability.graph.architectures import RECIPES
+from gguf_observability.graph.builder import Graph
+from gguf_observability.graph.shape import kept_layers
+from gguf_observability.header import Array
+from gguf_observability.kv_cache import Exactness, Serving, kv_cache
+from gguf_observability.model import Model, ModelError
+from gguf_observability.placement import spread
+
+GOLDEN = json.loads((Path(__file__).parent / "golden_compute.json").read_text())
+ROWS: dict[str, list[dict[str, Any]]] = {}
+for _values in GOLDEN["rows"]:
+    _row = dict(zip(GOLDEN["columns"], _values, strict=True))
+    ROWS.setdefault(_row["model"], []).append(_row)
+
+
+def model_of(architecture: str, metadata: dict[str, Any]) -> Model:
+    found: dict[str, object] = {"general.architecture": architecture}
+    for key, content in metadata.items():
+        listed = isinstance(content, list)
+        found[f"{architecture}.{key}"] = Array(4, len(content), 0, 0, tuple(content)) if listed else content
+    return Model(found)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_buffers_are_the_engine_s_own(name: str) -> None:
+    entry = GOLDEN["models"][name]
+    model = model_of(entry["architecture"], entry["metadata"])
+    for row in ROWS[name]:
+        serving = Serving(
+            row["n_ctx"],
+            parallel=row["n_seq"],
+            ubatch=row["n_ubatch"],
+            cache_k=row["cache_type"],
+            cache_v=row["cache_type"],
+            flash_attention=row["flash_attn"],
+        )
+        cards = row["cards"]
+        cache = kv_cache(model, serving)
+        assert cache.size == row["kv_bytes"], row
+        found = compute_buffers(
+            model,
+            serving,
+            cache,
+            vocabulary=entry["metadata"]["vocab_size"],
+            homes=spread(model.layers, row["gpu_layers"], (1.0,) * cards),
+            cards=cards,
+        )
+        assert found.exactness is Exactness.EXACT, row
+        assert (list(found.devices), found.host) == (
+            row["device_compute_bytes"],
+            row["host_compute_bytes"],
+        ), row
+
+
+def test_every_architecture_that_counts_as_exact_was_compared() -> None:
+    compared = {entry["architecture"] for entry in GOLDEN["models"].values()}
+    assert compared == set(RECIPES)
+
+
+def test_an_unknown_architecture_is_not_supported_and_a_known_one_without_graph_is_approximate() -> None:
+    shape = {"block_count": 4, "embedding_length": 256, "attention.head_count": 4}
+    shape |= {"feed_forward_length": 1024, "vocab_size": 1000}
+    for architecture, wanted in (("neverheard", Exactness.UNSUPPORTED), ("grok", Exactness.APPROXIMATE)):
+        model = model_of(architecture, shape)
+        cache = kv_cache(model, Serving(512))
+        found = compute_buffers(model, Serving(512), cache, vocabulary=1000)
+        assert found.exactness is wanted
+        assert found.why
+        assert found.host > 0
+    assert kv_cache(model_of("neverheard", shape), Serving(512)).exactness is Exactness.UNSUPPORTED
+
+
+def test_a_part_that_is_not_built_makes_a_graph_approximate() -> None:
+    shape = GOLDEN["models"]["gemma4"]["metadata"] | {"embedding_length_per_layer_input": 256}
+    model = model_of("gemma4", shape)
+    found = compute_buffers(model, Serving(512), kv_cache(model, Serving(512)), vocabulary=1000)
+    assert found.exactness is Exactness.APPROXIMATE
+    assert "embedding_length_per_layer_input" in found.why
+    lfm = model_of("mamba2", GOLDEN["models"]["mamba2"]["metadata"])
+    cache = kv_cache(lfm, Serving(512))
+    old = compute_buffers(lfm, Serving(512), cache, vocabulary=1000, engine=Engine.B10488)
+    assert old.exactness is Exactness.APPROXIMATE
+
+
+def test_a_file_of_very_many_blocks_is_not_built_whole() -> None:
+    shape = GOLDEN["models"]["llama"]["metadata"] | {"block_count": 4096}
+    model = model_of("llama", shape)
+    found = compute_buffers(model, Serving(512), kv_cache(model, Serving(512)), vocabulary=1000)
+    assert found.exactness is Exactness.APPROXIMATE
+    few = model_of("llama", shape | {"block_count": 16})
+    same = compute_buffers(few, Serving(512), kv_cache(few, Serving(512)), vocabulary=1000)
+    assert found.host == same.host
+
+
+def test_blocks_that_repeat_are_left_out_only_beyond_the_limit() -> None:
+    kinds = ["a", "a", "b"] * 40
+    assert kept_layers(kinds, 10) == (list(range(120)), True)
+    kept, whole = kept_layers(kinds, 1000)
+    assert not whole
+    assert kept[-1] == 119
+    assert len(kept) < 20
+
+
+def test_more_experts_than_the_engine_takes_are_refused() -> None:
+    shape = GOLDEN["models"]["qwen3moe"]["metadata"] | {"expert_used_count": 1 << 30}
+    model = model_of("qwen3moe", shape)
+    with pytest.raises(ModelError, match="expert_used_count"):
+        compute_buffers(model, Serving(512), kv_cache(model, Serving(512)), vocabulary=1000)
+
+
+def test_what_is_no_longer_needed_is_used_again() -> None:
+    graph = Graph()
+    x = graph.given(100)
+    for _ in range(5):
+        x = graph.new("mul_mat", (100, 1, 1, 1), x)
+    graph.expand(x)
+    for each in (*graph.nodes, *graph.leaves):
+        each.backend = 0
+    assert allocate(graph.nodes, graph.leaves, (32,)) == [2 * 416]
+
+
+def test_tokens_at_once_are_a_multiple_of_the_slots() -> None:
+    assert tokens_at_once(Serving(4096, parallel=3)) == 513
+    assert tokens_at_once(Serving(4096, parallel=3, unified=True)) == 513
+    assert tokens_at_once(Serving(256)) == 256
