@@ -457,3 +457,87 @@ def test_the_sidecar_ends_at_once_when_told(residency: Callable[..., Sidecar], o
     assert until(lambda: ollama.count("/api/ps") >= 1)
     sidecar.process.send_signal(signal.SIGTERM)
     assert sidecar.process.wait(timeout=2) == 0
+
+
+@dataclass
+class Stores:
+    """Ollama's layout twice: what a bundle brought, and the volume."""
+
+    brought: Path
+    volume: Path
+
+    def add(self, model: str, *blobs: bytes) -> str:
+        digests = [hashlib.sha256(each).hexdigest() for each in blobs]
+        (self.brought / "blobs").mkdir(parents=True, exist_ok=True)
+        for digest, content in zip(digests, blobs, strict=True):
+            (self.brought / "blobs" / f"sha256-{digest}").write_bytes(content)
+        manifest = self.brought / "manifests" / model
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        layers = [{"digest": f"sha256:{digest}"} for digest in digests[1:]]
+        manifest.write_text(json.dumps({"config": {"digest": f"sha256:{digests[0]}"}, "layers": layers}))
+        return digests[-1]
+
+    def seed(self) -> subprocess.CompletedProcess[str]:
+        with as_file(files("llm_observability_stack") / "charts/edge-serving/files/seed.sh") as script:
+            return subprocess.run(
+                ["bash", script, self.brought, self.volume],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=False,
+            )
+
+    def tree(self) -> set[str]:
+        return {str(each.relative_to(self.volume)) for each in self.volume.rglob("*") if each.is_file()}
+
+
+QWEN = "registry.ollama.ai/library/qwen2.5/7b"
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Stores:
+    return Stores(tmp_path / "brought", tmp_path / "volume")
+
+
+def test_models_that_were_brought_are_copied_once(stores: Stores) -> None:
+    weights = stores.add(QWEN, b"config", b"weights")
+    stores.add("registry.ollama.ai/library/qwen2.5/7b-twin", b"config", b"weights")
+    first = stores.seed()
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert (stores.volume / "blobs" / f"sha256-{weights}").read_bytes() == b"weights"
+    assert len(stores.tree()) == 4
+    again = stores.seed()
+    assert again.returncode == 0
+    assert f"{QWEN}: already there" in again.stdout
+
+
+def test_a_damaged_blob_brings_no_model(stores: Stores) -> None:
+    weights = stores.add(QWEN, b"config", b"weights")
+    (stores.brought / "blobs" / f"sha256-{weights}").write_bytes(b"other weights")
+    said = stores.seed()
+    assert said.returncode == 1
+    assert said.stdout.splitlines()[-1].split(" ", 1)[1].startswith(f"FAILED: {QWEN}: the SHA-256 of blob")
+    assert stores.tree() == {f"blobs/sha256-{hashlib.sha256(b'config').hexdigest()}"}
+
+
+def test_a_blob_that_was_not_brought_is_named(stores: Stores) -> None:
+    weights = stores.add(QWEN, b"config", b"weights")
+    (stores.brought / "blobs" / f"sha256-{weights}").unlink()
+    said = stores.seed()
+    assert said.returncode == 1
+    assert weights in said.stdout
+    assert not any(name.startswith("manifests") for name in stores.tree())
+
+
+def test_what_an_interrupted_copy_left_is_not_taken_for_a_blob(stores: Stores) -> None:
+    weights = stores.add(QWEN, b"config", b"weights")
+    (stores.volume / "blobs").mkdir(parents=True)
+    (stores.volume / "blobs" / f".seed-sha256-{weights}").write_bytes(b"wei")
+    assert stores.seed().returncode == 0
+    assert not any(".seed" in name for name in stores.tree())
+
+
+def test_without_models_it_says_what_to_do(stores: Stores) -> None:
+    said = stores.seed()
+    assert said.returncode == 1
+    assert "load the bundle" in said.stdout

@@ -402,6 +402,30 @@ def test_ollama_reaches_the_registry_only_while_a_model_comes_from_there() -> No
     assert offline["egress"] == []
 
 
+def test_models_that_a_bundle_brought_are_there_before_ollama_starts() -> None:
+    values = profile("rtx-4090")["values"]["serving"]
+    brought = {**values, "ollama": {**values["ollama"], "seed": "/var/lib/edge/models"}}
+    documents = render("serving", brought)
+    pod = pod_of(one(documents, "Deployment", "ollama"))
+    seed = pod["initContainers"][0]
+    mounts = {each["name"]: each for each in seed["volumeMounts"]}
+    assert mounts["seed"]["readOnly"] is True
+    assert mounts["models"]["mountPath"] == "/var/lib/ollama"
+    assert {"name": "seed", "hostPath": {"path": "/var/lib/edge/models", "type": "Directory"}} in pod[
+        "volumes"
+    ]
+    assert "seed.sh" in one(documents, "ConfigMap", "ollama-seed")["data"]
+    assert "limits" in seed["resources"]
+    assert "nvidia.com/gpu" not in seed["resources"]["limits"], "one card, and it is Ollama's"
+    assert seed["securityContext"]["readOnlyRootFilesystem"] is True
+    egress = one(documents, "NetworkPolicy", "ollama")["spec"]["egress"]
+    assert (
+        egress
+        == one(render("serving", {**values, "models": []}), "NetworkPolicy", "ollama")["spec"]["egress"]
+    )
+    assert "initContainers" not in pod_of(one(render("serving", values), "Deployment", "ollama"))
+
+
 def test_the_namespace_denies_what_nothing_allows() -> None:
     policy = one(of_profile("serving", "sandbox"), "NetworkPolicy", "default-deny")["spec"]
     assert policy == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}

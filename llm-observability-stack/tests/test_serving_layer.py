@@ -191,3 +191,18 @@ def test_retyped_fields_break_no_judge(places: list[tuple[tuple[str, tuple[Any, 
                 except (IndexError, TypeError):
                     continue
     assert not [key for key, (_, reason) in outcomes(reads).items() if reason == "JudgeFault"]
+
+
+def test_models_of_the_registry_are_named_with_the_digest_of_their_manifest() -> None:
+    values = load_profile("geforce-940m", load_layers()).values
+    (need,) = LAYER.models(values)
+    assert need.name == "qwen2.5:0.5b", "the model that the box's own is made from"
+    assert len(need.digest) == 64
+    assert LAYER.models(load_profile("sandbox", load_layers()).values) == (), "it comes from a file"
+
+
+def test_models_can_be_taken_from_a_folder_of_the_node() -> None:
+    values = load_profile("cpu", load_layers()).values
+    (release,) = LAYER.releases(LAYER.with_models(values, "/var/lib/edge/models"))
+    assert release.values["ollama"]["seed"] == "/var/lib/edge/models"
+    assert release.values["ollama"]["image"] == values["serving"]["ollama"]["image"]

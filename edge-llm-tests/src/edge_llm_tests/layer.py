@@ -15,7 +15,7 @@ from edge_llm_tests.errors import UsageError
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.yamldoc import load_yaml
 
-__all__ = ["Layer", "Release", "Remedy", "ServiceAddress", "UpstreamChart", "load_layers"]
+__all__ = ["Layer", "ModelNeed", "Release", "Remedy", "ServiceAddress", "UpstreamChart", "load_layers"]
 
 ENTRY_POINT_GROUP = "edge.layers"
 
@@ -73,6 +73,19 @@ class UpstreamChart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelNeed:
+    """A model that a layer gets from a model registry, unless somebody brings it.
+
+    Attributes:
+        name: As the registry names it.
+        digest: Hexadecimal SHA-256 of its manifest; empty where the profile promises none.
+    """
+
+    name: str
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A Helm release of a layer.
 
@@ -99,6 +112,14 @@ def _no_services(_spec: Any, _recording: Recording) -> Mapping[str, ServiceAddre
     return {}
 
 
+def _no_models(_values: Mapping[str, Any]) -> tuple[ModelNeed, ...]:
+    return ()
+
+
+def _as_they_are(values: Mapping[str, Any], _models: str) -> Mapping[str, Any]:
+    return values
+
+
 def _no_releases(_values: Mapping[str, Any]) -> tuple[Release, ...]:
     return ()
 
@@ -119,6 +140,8 @@ class Layer:
         reads: The reads wanted, given what was seen so far: core reads first, refinements on the next call.
         services: Where the services that it reads are, given what was seen so far.
         releases: Helm releases for a profile's values (release name to values), in the order of installing.
+        models: Models that a profile's values make it get from a registry.
+        with_models: A profile's values with those models taken from a folder of the node, in Ollama's layout.
     """
 
     name: str
@@ -132,6 +155,8 @@ class Layer:
     reads: Callable[[Any, Recording], tuple[str, ...]] = _no_reads
     services: Callable[[Any, Recording], Mapping[str, ServiceAddress]] = _no_services
     releases: Callable[[Mapping[str, Any]], tuple[Release, ...]] = _no_releases
+    models: Callable[[Mapping[str, Any]], tuple[ModelNeed, ...]] = _no_models
+    with_models: Callable[[Mapping[str, Any], str], Mapping[str, Any]] = _as_they_are
 
     @cached_property
     def remedies(self) -> Mapping[str, Remedy]:

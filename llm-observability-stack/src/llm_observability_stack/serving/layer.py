@@ -5,9 +5,10 @@ from importlib.resources import files
 from typing import Any
 
 from edge_llm_tests import Layer, Recording
-from edge_llm_tests.layer import Release, ServiceAddress
+from edge_llm_tests.layer import ModelNeed, Release, ServiceAddress
 from edge_llm_tests.ollama import canonical, installations, log_keys
 from edge_llm_tests.ollama.installation import PORT
+from edge_llm_tests.profile import merge
 from edge_llm_tests.upstream import upstream_releases
 
 from llm_observability_stack.serving.contracts import CONTRACTS
@@ -60,6 +61,21 @@ def _releases(values: Mapping[str, Any]) -> tuple[Release, ...]:
     return (Release("serving", "llm-observability", "serving", chart, values["serving"]), *web_ui_chart)
 
 
+def _models(values: Mapping[str, Any]) -> tuple[ModelNeed, ...]:
+    """Models that come from the registry: all but those made from a file of the provisioning image."""
+    found = [each for each in values.get("serving", {}).get("models", ()) if "file" not in each]
+    pulls = [(each["name"], each.get("pull") or {}) for each in found]
+    return tuple(
+        dict.fromkeys(
+            ModelNeed(canonical(pull.get("from") or name), pull.get("digest") or "") for name, pull in pulls
+        )
+    )
+
+
+def _with_models(values: Mapping[str, Any], models: str) -> Mapping[str, Any]:
+    return merge(values, {"serving": {"ollama": {"seed": models}}})
+
+
 LAYER = Layer(
     name="serving",
     number=2,
@@ -72,4 +88,6 @@ LAYER = Layer(
     reads=_reads,
     services=_services,
     releases=_releases,
+    models=_models,
+    with_models=_with_models,
 )

@@ -36,7 +36,7 @@
 {{- range .Values.models }}{{ if .resident }}true{{ end }}{{ end }}
 {{- end -}}
 
-{{/* "true" where a model comes from the registry. */}}
+{{/* "true" where a model comes from the registry, and not from what a bundle brought. */}}
 {{- define "edge-serving.hasPull" -}}
-{{- range .Values.models }}{{ if .pull }}true{{ else if not .file }}true{{ end }}{{ end }}
+{{- range ternary list .Values.models (not (empty .Values.ollama.seed)) }}{{ if .pull }}true{{ else if not .file }}true{{ end }}{{ end }}
 {{- end -}}
