@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from edge_cli.progress import OnProgress, Progress, Stage
 
 if TYPE_CHECKING:
     from k3s_nvidia_edge.node import Host, Plan
+    from k3s_nvidia_edge.node.images import Brought
     from k3s_nvidia_edge.node.survey import Survey
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Undertaking",
     "agree",
     "agreed_undertaking",
+    "bring_images",
     "no_cluster",
     "plan_lines",
     "settle",
@@ -55,6 +57,18 @@ class Undertaking:
     seen: "Survey"
     plan: "Plan"
     folder: Path | None = None
+
+
+def bring_images(images: "Sequence[Brought]", tell: OnProgress) -> None:
+    """A bundle's images into the k3s of this host; what it has already is left alone.
+
+    Raises:
+        UsageError: No k3s is on this host.
+        EdgeError: Its containerd does not take them.
+    """
+    from k3s_nvidia_edge.node.images import bring  # noqa: PLC0415 - only who is offline pays
+
+    bring(images, lambda said: tell(Progress(Stage.PREPARE, "", message=said)))
 
 
 def this_host() -> "Host":

@@ -13,6 +13,7 @@ __all__ = [
     "HostOption",
     "K3sFromOption",
     "KubeconfigOption",
+    "OfflineOption",
     "OutputOption",
     "ProfileOption",
     "SandboxOption",
@@ -65,6 +66,9 @@ ContextOption = Annotated[
 SandboxOption = Annotated[bool, typer.Option("--sandbox", help="The sandbox of this machine.")]
 FromOption = Annotated[
     Path | None, typer.Option("--from", metavar="FILE", help="Judge a recording instead of a live target.")
+]
+OfflineOption = Annotated[
+    bool, typer.Option("--offline", help="Use the bundle that was loaded last, and no network.")
 ]
 OutputOption = Annotated[
     str | None,

@@ -13,13 +13,19 @@ __all__ = ["image_refs", "pinned", "unpinned"]
 LOCAL = "localhost/"  # built on this machine or brought by a bundle: no registry can change what the tag is
 
 
-def pinned(profile: Profile, lock: Lock) -> Profile:
+def pinned(profile: Profile, lock: Lock, *, whatever_it_says: bool = False) -> Profile:
     """The profile with the lock file's digest at each image that names none.
+
+    Args:
+        profile: What is installed.
+        lock: What is pinned.
+        whatever_it_says: The lock file's digest also where the profile names one: a bundle has images of one
+            architecture, whose digests are not those of the whole image in its registry.
 
     Charts of ours take `repository`, `tag` and `digest`; how somebody else's chart takes a digest is its own
     affair, so those keep their tags and are held to the lock file by what the bundle brings.
     """
-    values = {release: _filled(given, lock) for release, given in profile.values.items()}
+    values = {release: _filled(given, lock, whatever_it_says) for release, given in profile.values.items()}
     return Profile(profile.name, profile.description, profile.specs, values, profile.simulated)
 
 
@@ -53,12 +59,12 @@ def unpinned(releases: tuple[Release, ...], lock: Lock) -> tuple[tuple[str, ...]
     return tuple(dict.fromkeys(charts)), tuple(dict.fromkeys(images))
 
 
-def _filled(values: Any, lock: Lock) -> Any:
+def _filled(values: Any, lock: Lock, always: bool) -> Any:
     if isinstance(values, Mapping):
-        if isinstance(values.get("repository"), str) and values.get("tag") and not values.get("digest"):
+        if isinstance(values.get("repository"), str) and values.get("tag"):
             digest = lock.images.get(f"{values['repository']}:{values['tag']}")
-            return {**values, "digest": digest} if digest else values
-        return {key: _filled(each, lock) for key, each in values.items()}
+            return {**values, "digest": digest} if digest and (always or not values.get("digest")) else values
+        return {key: _filled(each, lock, always) for key, each in values.items()}
     if isinstance(values, list | tuple):
-        return [_filled(each, lock) for each in values]
+        return [_filled(each, lock, always) for each in values]
     return values

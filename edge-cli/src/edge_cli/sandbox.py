@@ -1,7 +1,7 @@
 """The sandbox as the command line uses it: built, started, found; its errors as errors with an exit code."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from edge_cli.duration import spoken
 from edge_cli.progress import OnProgress, Progress, Stage
 
 if TYPE_CHECKING:
+    from k3s_nvidia_edge.node.images import Brought
     from k3s_nvidia_edge.sandbox.build import Artifacts, Planned
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "announce_build",
     "build_sandbox",
     "built_helm",
+    "built_images",
     "planned",
     "sandbox_faults",
     "start_sandbox",
@@ -32,8 +34,15 @@ class SandboxCommandError(EdgeError):
     """The sandbox could not be built, started or found; its own words say what and what to do."""
 
 
-def start_sandbox(tell: OnProgress, state_dir: Path | None = None) -> tuple[Path, Path]:
+def start_sandbox(
+    tell: OnProgress, state_dir: Path | None = None, brought: "Sequence[Brought]" = ()
+) -> tuple[Path, Path]:
     """Kubeconfig and helm of the sandbox: what is missing is built, the node started or found running.
+
+    Args:
+        tell: Is told of each step.
+        state_dir: Where the node keeps everything.
+        brought: Images of a bundle, in the place of those that are built for what is installed.
 
     Raises:
         SandboxCommandError: It cannot be built or started here.
@@ -41,6 +50,8 @@ def start_sandbox(tell: OnProgress, state_dir: Path | None = None) -> tuple[Path
     from k3s_nvidia_edge import sandbox  # noqa: PLC0415 - only who uses the sandbox pays
 
     artifacts = build_sandbox(tell)
+    if brought:
+        artifacts = _with_images(artifacts, brought)
     with sandbox_faults():
         node = sandbox.up(
             artifacts,
@@ -50,6 +61,20 @@ def start_sandbox(tell: OnProgress, state_dir: Path | None = None) -> tuple[Path
         )
     tell(Progress(Stage.HOLDS, SANDBOX, message="the node is Ready, all images are in it"))
     return node.kubeconfig, artifacts.program("helm")
+
+
+def _with_images(artifacts: "Artifacts", brought: "Sequence[Brought]") -> "Artifacts":
+    """The node's own images as they are built, all others from a bundle."""
+    from dataclasses import replace  # noqa: PLC0415 - only who is offline pays
+
+    from k3s_nvidia_edge.sandbox.bringup import own_images  # noqa: PLC0415 - only who is offline pays
+    from k3s_nvidia_edge.sandbox.build.image import ImageArchive  # noqa: PLC0415 - only who is offline pays
+
+    refs = {each.ref for each in brought}
+    own = tuple(each for each in own_images(artifacts.images) if each.ref not in refs)
+    return replace(
+        artifacts, images=(*own, *(ImageArchive(each.ref, each.path, each.digest) for each in brought))
+    )
 
 
 def planned(names: tuple[str, ...] = ()) -> tuple["Planned", ...]:
@@ -101,6 +126,26 @@ def build_sandbox(tell: OnProgress, names: tuple[str, ...] = ()) -> "Artifacts":
 
     with sandbox_faults():
         return build(names or None, say)
+
+
+def built_images(tell: OnProgress, refs: tuple[str, ...]) -> dict[str, Path]:
+    """Archives of those of the images that this project builds itself, by reference; built now where missing.
+
+    Raises:
+        SandboxCommandError: One could not be built.
+    """
+    from k3s_nvidia_edge.sandbox.build.components import COMPONENTS  # noqa: PLC0415 - only who uses the sandbox pays
+    from k3s_nvidia_edge.sandbox.build.image import reference  # noqa: PLC0415 - only who uses the sandbox pays
+    from k3s_nvidia_edge.sandbox.build.recipes import ImageRecipe  # noqa: PLC0415 - only who uses the sandbox pays
+
+    names = tuple(
+        each.name
+        for each in COMPONENTS
+        if isinstance(each.recipe, ImageRecipe) and reference(each.recipe) in refs
+    )
+    if not names:
+        return {}
+    return {image.ref: image.path for image in build_sandbox(tell, names).images}
 
 
 def built_helm() -> Path | None:

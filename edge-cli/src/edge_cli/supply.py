@@ -1,17 +1,28 @@
 """A supply: what an installation is made from, held to a lock file; from registries, or from a bundle."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from edge_llm_tests.layer import Layer, Release
+from edge_llm_tests.errors import UsageError
+from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile
 
 from edge_cli.chart_store import ChartStore
-from edge_cli.lock import Lock, load_lock
-from edge_cli.pinning import pinned, unpinned
+from edge_cli.lock import Lock, load_lock, parse_lock
+from edge_cli.pinning import image_refs, pinned, unpinned
+
+if TYPE_CHECKING:
+    from k3s_nvidia_edge.node.images import Brought
+
+    from edge_cli.bundle.store import Loaded
 
 __all__ = ["Supply", "load_supply"]
+
+_LOAD = "load a bundle of this profile: `edge bundle load FILE`"
 
 
 @dataclass(frozen=True)
@@ -20,24 +31,62 @@ class Supply:
 
     Attributes:
         lock: What it is held to.
+        loaded: The bundle that brought it; None where registries give it.
     """
 
     lock: Lock = field(default_factory=Lock)
+    loaded: "Loaded | None" = None
 
     def charts(self, helm: Path) -> ChartStore:
         """Charts of others, for Helm."""
-        return ChartStore(helm, self.lock)
+        loaded = self.loaded
+        if loaded is None:
+            return ChartStore(helm, self.lock)
+        brought = {(entry.name, entry.version): loaded.path(entry) for entry in loaded.manifest.of("chart")}
+        return ChartStore(helm, self.lock, brought, offline=True)
 
-    def profile(self, profile: Profile) -> Profile:
-        """The profile with what it installs held to the lock file."""
-        return pinned(profile, self.lock)
+    @cached_property
+    def images(self) -> "tuple[Brought, ...]":
+        """The images that the bundle brought."""
+        from k3s_nvidia_edge.node.images import Brought  # noqa: PLC0415 - only who is offline pays
+
+        loaded = self.loaded
+        if loaded is None:
+            return ()
+        return tuple(
+            Brought(entry.name, entry.digest, loaded.path(entry)) for entry in loaded.manifest.of("image")
+        )
+
+    @property
+    def k3s(self) -> Path | None:
+        """The folder with k3s that the bundle brought, if it did."""
+        return self.loaded.k3s if self.loaded else None
+
+    def profile(self, profile: Profile, layers: tuple[Layer, ...]) -> Profile:
+        """The profile with what it installs held to the lock file, and models taken from the bundle.
+
+        Raises:
+            UsageError: The bundle does not have what the profile installs.
+        """
+        if self.loaded is None:
+            return pinned(profile, self.lock)
+        self._check(profile, layers)
+        held = pinned(profile, self.lock, whatever_it_says=True)
+        if self.loaded.models is not None:
+            for layer in layers:
+                if layer.models(held.values):
+                    held = replace(held, values=layer.with_models(held.values, str(self.loaded.models)))
+        return held
 
     def notes(self, layers: tuple[Layer, ...], profile: Profile) -> Iterator[str]:
         """What the user should know of it: a line each."""
-        releases: tuple[Release, ...] = tuple(
-            release for layer in layers for release in layer.releases(profile.values)
-        )
-        charts, images = unpinned(releases, self.lock)
+        if self.loaded is not None:
+            made_by, here = self.loaded.manifest.edge_version, version("edge-cli")
+            yield f"offline: everything comes from the bundle in {self.loaded.folder}"
+            if made_by != here:
+                yield f"the bundle was made by edge {made_by}, and this is edge {here}"
+            return
+        charts, images = unpinned(_releases(layers, profile), self.lock)
         for kind, found in (("chart", charts), ("image", images)):
             if found:
                 plural = "s" if len(found) > 1 else ""
@@ -45,11 +94,53 @@ class Supply:
         if charts or images:
             yield "a registry may change what a tag is; `edge lock` pins them"
 
+    def _check(self, profile: Profile, layers: tuple[Layer, ...]) -> None:
+        """Everything at once, before anything is installed."""
+        if self.loaded is None:
+            return
+        manifest = self.loaded.manifest
+        charts = {(entry.name, entry.version) for entry in manifest.of("chart")}
+        lacking = []
+        for release in _releases(layers, profile):
+            if isinstance(release.chart, UpstreamChart):
+                if (release.chart.name, release.chart.version) not in charts:
+                    lacking.append(f"chart {release.chart.name} {release.chart.version}")
+            else:
+                lacking += [
+                    f"image {ref}" for ref, _ in image_refs(release.values) if ref not in self.lock.images
+                ]
+        models = {entry.name for entry in manifest.of("model")}
+        needs = [need.name for layer in layers for need in layer.models(profile.values)]
+        lacking += [f"model {name}" for name in needs if name not in models]
+        lacking += [
+            f"file {entry.path}"
+            for entry in manifest.entries
+            if not self.loaded.path(entry).is_file() or self.loaded.path(entry).stat().st_size != entry.size
+        ]
+        if lacking:
+            raise UsageError(
+                f"the bundle in {self.loaded.folder} is of profile {manifest.profile} and lacks what profile "
+                f"{profile.name} installs: {', '.join(dict.fromkeys(lacking))}",
+                _LOAD,
+            )
 
-def load_supply(layers: tuple[Layer, ...]) -> Supply:
-    """The supply by the owners' lock files and the user's.
+
+def load_supply(layers: tuple[Layer, ...], *, offline: bool = False) -> Supply:
+    """The supply by the owners' lock files and the user's; offline, by the bundle that was loaded last.
 
     Raises:
-        UsageError: A lock file is wrong.
+        UsageError: A lock file is wrong, or no bundle is loaded.
     """
-    return Supply(load_lock(layers))
+    if not offline:
+        return Supply(load_lock(layers))
+    from edge_cli.bundle.store import current_bundle, store_folder  # noqa: PLC0415 - only who is offline pays
+
+    loaded = current_bundle(store_folder())
+    found = [loaded.path(entry) for entry in loaded.manifest.of("lock")]
+    if len(found) != 1:
+        raise UsageError(f"the bundle in {loaded.folder} has no lock file", _LOAD)
+    return Supply(parse_lock(found[0].read_bytes(), str(found[0])), loaded)
+
+
+def _releases(layers: tuple[Layer, ...], profile: Profile) -> tuple[Release, ...]:
+    return tuple(release for layer in layers for release in layer.releases(profile.values))

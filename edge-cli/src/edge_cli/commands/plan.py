@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edge_cli.options import ContextOption, KubeconfigOption, ProfileOption, SandboxOption
+from edge_cli.options import ContextOption, KubeconfigOption, OfflineOption, ProfileOption, SandboxOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
     ] = None,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
+    offline: OfflineOption = False,
     brief: Annotated[bool, typer.Option("--brief", help="Name what changes, without its lines.")] = False,
 ) -> None:
     """Show what `edge up` would change, layer by layer; nothing is changed, secrets are hidden.
@@ -49,12 +50,12 @@ def plan(  # noqa: PLR0917 - typer passes options by name
     settings = load_settings()
     layers = load_layers()
     seen = layers_up_to(to, layers)
-    supply = load_supply(layers)
+    supply = load_supply(layers, offline=offline)
     if sandbox:
         site = running_sandbox_site(supply)
     else:
         site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context, supply)
-    held_to = supply.profile(load_profile(profile_name(profile, site), layers))
+    held_to = supply.profile(load_profile(profile_name(profile, site), layers), seen)
     for note in supply.notes(seen, held_to):
         typer.echo(note, err=True)
     for layer, intentions in interruptible(_intentions(site.installer, seen, held_to)):

@@ -1,7 +1,7 @@
 """`edge up`: the platform, installed layer by layer; a layer starts only when the contracts below it hold."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,11 +10,19 @@ from edge_cli.options import (
     HostOption,
     K3sFromOption,
     KubeconfigOption,
+    OfflineOption,
     OutputOption,
     ProfileOption,
     SshConfigOption,
     SudoOption,
 )
+
+if TYPE_CHECKING:
+    from edge_llm_tests.layer import Layer
+    from edge_llm_tests.profile import Profile
+
+    from edge_cli.progress import OnProgress
+    from edge_cli.supply import Supply
 
 __all__ = ["up"]
 
@@ -50,6 +58,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
         bool,
         typer.Option("--rollback", help="Go back to the revision before where an upgrade does not hold."),
     ] = False,
+    offline: OfflineOption = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     output: OutputOption = None,
 ) -> None:
@@ -86,7 +95,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     limits = Limits(timeout_s=parse_duration(timeout or settings.timeout or _DEFAULT_TIMEOUT))
     layers = load_layers()
     climbed = layers_up_to(to, layers)
-    supply = load_supply(layers)
+    supply = load_supply(layers, offline=offline)
     _check_place(kubeconfig or context, sandbox=sandbox, install_k3s=install_k3s)
     exclude_hosts(host, {"--sandbox": sandbox, "--install-k3s": install_k3s})
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
@@ -95,7 +104,11 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     if sandbox:
         announce_build(ask=not yes)
     given = kubeconfig or settings.kubeconfig
-    k3s = None if sandbox else agreed_undertaking(given, asked, layers, k3s_from, install=install_k3s)
+    k3s = (
+        None
+        if sandbox
+        else agreed_undertaking(given, asked, layers, k3s_from or supply.k3s, install=install_k3s)
+    )
     rows = (SANDBOX,) * sandbox + (K3S,) * (k3s is not None) + tuple(layer.name for layer in climbed)
     with showing(error_console(), rows) as tell:
         if sandbox:
@@ -106,9 +119,8 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
         else:
             read = HostChoice(tuple(host or ()), ssh_config, sudo).connected(settings, most=1)
             site = cluster_site(given, context or settings.context, supply, read)
-        held_to = supply.profile(load_profile(profile_name(asked, site), layers))
-        for note in supply.notes(climbed, held_to):
-            typer.echo(note, err=True)
+        held_to = supply.profile(load_profile(profile_name(asked, site), layers), climbed)
+        _bring(supply, climbed, held_to, tell, sandbox=sandbox)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
     back = offered_return(
         ascent,
@@ -120,6 +132,18 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
     sys.stdout.flush()
     raise typer.Exit(conclusion.exit_code)
+
+
+def _bring(
+    supply: "Supply", layers: "tuple[Layer, ...]", profile: "Profile", tell: "OnProgress", *, sandbox: bool
+) -> None:
+    """Say what should be known of where everything comes from, and bring a bundle's images to the node."""
+    for note in supply.notes(layers, profile):
+        typer.echo(note, err=True)
+    if supply.images and not sandbox:  # the sandbox's node was given them when it started
+        from edge_cli.node import bring_images  # noqa: PLC0415 - see `up`
+
+        bring_images(supply.images, tell)
 
 
 def _check_place(cluster: str | None, *, sandbox: bool, install_k3s: bool) -> None:

@@ -36,8 +36,9 @@ from k3s_nvidia_edge.sandbox.record import Identity, Record
 
 if TYPE_CHECKING:
     from k3s_nvidia_edge.sandbox.build import Artifacts
+    from k3s_nvidia_edge.sandbox.build.image import ImageArchive
 
-__all__ = ["start"]
+__all__ = ["own_images", "start"]
 
 Say = Callable[[str, str], None]
 
@@ -127,6 +128,11 @@ def _archives(artifacts: "Artifacts") -> tuple[Archive, ...]:
         return own, archive.path.stat().st_size if archive.path.exists() else 0
 
     return tuple(sorted((Archive(one.ref, one.path, one.digest) for one in artifacts.images), key=rank))
+
+
+def own_images(images: Iterable["ImageArchive"]) -> tuple["ImageArchive", ...]:
+    """Those of the images that the node itself is made of; the others are what is installed on it."""
+    return tuple(one for one in images if _part(one.ref) in _OWN_IMAGES)
 
 
 def _part(ref: str) -> str:

@@ -1,0 +1,132 @@
+"""An image as an OCI archive that `ctr images import` and k3s take, by its tag and by its digest."""
+
+import io
+import json
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from edge_llm_tests.errors import UsageError
+
+from edge_cli.image_reference import ImageReference, parse_reference
+from edge_cli.registry import MANIFESTS, Registry
+
+__all__ = ["pull_image", "renamed_archive"]
+
+_INDEX = "application/vnd.oci.image.index.v1+json"
+_INDEX_LIMIT_BYTES = 4 << 20
+_NAME = "io.containerd.image.name"
+_TAG = "org.opencontainers.image.ref.name"
+
+
+def pull_image(
+    registry: Registry,
+    reference: ImageReference,
+    architecture: str,
+    folder: Path,
+    tell: Callable[[str], None] = lambda _said: None,
+) -> tuple[str, Path]:
+    """The image's manifest digest for the architecture, and its archive, written into the folder.
+
+    Raises:
+        EdgeError: The registry does not have it, does not answer, or sent something else.
+    """
+    found = registry.of_platform(reference, registry.manifest(reference), architecture)
+    document = found.document
+    blobs = {each["digest"]: int(each["size"]) for each in (document["config"], *document["layers"])}
+    path = folder / f"{found.digest.removeprefix('sha256:')}.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        _add(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
+        _add(tar, "index.json", _index(reference, found.digest, found.media_type, len(found.content), {}))
+        _add(tar, _blob(found.digest), found.content)
+        for digest, size in blobs.items():
+            tell(f"{reference}: {digest[7:19]}, {size >> 20} MiB")
+            part = folder / ".blob"
+            with part.open("wb") as data:
+                for piece in registry.blob(reference, digest, size):
+                    data.write(piece)
+            with part.open("rb") as data:
+                tar.addfile(_member(_blob(digest), size), data)
+            part.unlink()
+    return found.digest, path
+
+
+def renamed_archive(
+    source: Path, folder: Path, reference: ImageReference | None = None
+) -> tuple[ImageReference, str, Path]:
+    """An OCI archive of one image, copied so that the image is found by tag and by digest.
+
+    Args:
+        source: The archive, of whatever made it.
+        folder: Where the copy goes.
+        reference: What the image is called; None for the name that the archive has.
+
+    Raises:
+        UsageError: It is not an OCI archive of one image with a full name.
+    """
+    index = _read_index(source)
+    manifests = index.get("manifests", []) if isinstance(index, dict) else []
+    digests = {each.get("digest") for each in manifests}
+    if len(digests) != 1 or manifests[0].get("mediaType") not in MANIFESTS:
+        raise UsageError(
+            f"{source} is no OCI archive of one image", "export it with `skopeo copy ... oci-archive:`"
+        )
+    first: Mapping[str, Any] = manifests[0]
+    named = reference or parse_reference(str((first.get("annotations") or {}).get(_NAME, "")))
+    digest = str(first["digest"])
+    fresh = _index(named, digest, str(first["mediaType"]), int(first["size"]), first.get("platform") or {})
+    path = folder / f"{digest.removeprefix('sha256:')}.tar"
+    with tarfile.open(source, "r:") as old, tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        for member in old:
+            if member.name == "index.json":
+                _add(tar, "index.json", fresh)
+            elif member.isreg():
+                tar.addfile(_member(member.name, member.size), old.extractfile(member))
+    return named, digest, path
+
+
+def _read_index(source: Path) -> Any:
+    try:
+        with tarfile.open(source, "r:") as tar:
+            found = tar.extractfile("index.json")
+            return json.loads(found.read(_INDEX_LIMIT_BYTES)) if found else {}
+    except (OSError, tarfile.TarError, KeyError, ValueError):
+        return {}
+
+
+def _index(
+    reference: ImageReference, digest: str, media: str, size: int, platform: Mapping[str, Any]
+) -> bytes:
+    """Both names of one manifest: the tag for people, the digest for what a pinned pod asks the node for."""
+    names = [reference.at(digest)]
+    if reference.tag:
+        names.insert(0, f"{reference.host}/{reference.path}:{reference.tag}")
+    manifests = [
+        {
+            "mediaType": media,
+            "digest": digest,
+            "size": size,
+            "annotations": {
+                _NAME: name,
+                **({_TAG: reference.tag} if name.endswith(f":{reference.tag}") else {}),
+            },
+            **({"platform": dict(platform)} if platform else {}),
+        }
+        for name in names
+    ]
+    return json.dumps({"schemaVersion": 2, "mediaType": _INDEX, "manifests": manifests}).encode()
+
+
+def _blob(digest: str) -> str:
+    return f"blobs/{digest.replace(':', '/')}"
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    tar.addfile(_member(name, len(content)), io.BytesIO(content))
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    return member
