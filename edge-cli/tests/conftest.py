@@ -1,8 +1,14 @@
 """A small ladder whose contracts come to what a recording says, for tests of gate, routing and rendering."""
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -190,3 +196,122 @@ def bench(
     monkeypatch.setattr("edge_cli.subject.load_tree", lambda: tree)
     monkeypatch.setattr("edge_cli.subject.load_profile", lambda name, _layers: replace(profile, name=name))
     return SimpleNamespace(layers=layers, tree=tree, profile=profile)
+
+
+class PlayedRegistry:
+    """A registry of container images on loopback, and how it fails."""
+
+    def __init__(self) -> None:
+        self.manifests: dict[str, tuple[str, bytes]] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.token = ""
+        self.password = ""
+        self.status = 0
+        self.damaged: set[str] = set()
+        played = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                played.asked.append(self.path)
+                self.answer(*played.answer(self.path, dict(self.headers)))
+
+            def answer(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(content))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def guard(self, password: str = "") -> None:
+        """Want a token from now on, given to those who have the password."""
+        self.token, self.password = "played", password
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.server.server_address[1]}"
+
+    def answer(self, path: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+        if self.status:
+            return self.status, {}, b""
+        if path.startswith("/token"):
+            allowed = not self.password or headers.get("Authorization") == f"Basic {self.password}"
+            return (200, {}, json.dumps({"token": self.token}).encode()) if allowed else (401, {}, b"{}")
+        if self.token and headers.get("Authorization") != f"Bearer {self.token}":
+            realm = f'Bearer realm="http://{self.host}/token",service="played",scope="pull"'
+            return 401, {"WWW-Authenticate": realm}, b""
+        kind, _, version = path.rpartition("/")
+        if kind.endswith("/manifests"):
+            name = f"{kind.removeprefix('/v2/').removesuffix('/manifests')}:{version}"
+            media, content = self.manifests.get(name) or self.manifests.get(version, ("", b""))
+            return (200, {"Content-Type": media}, content) if content else (404, {}, b"")
+        content = self.blobs.get(version, b"")
+        if version in self.damaged:
+            content = content[:-1] + b"?"
+        return (200, {}, content) if content else (404, {}, b"")
+
+    def push(self, name: str, *layers: bytes, architectures: tuple[str, ...] = ("amd64", "arm64")) -> str:
+        """An image for several architectures; the digest of its index."""
+        listed = []
+        for architecture in architectures:
+            config = json.dumps({"os": "linux", "architecture": architecture}).encode()
+            described = [self._blob(content) for content in (config, *layers)]
+            manifest = {
+                "schemaVersion": 2,
+                "mediaType": OCI_MANIFEST,
+                "config": described[0],
+                "layers": described[1:],
+            }
+            content = json.dumps(manifest).encode()
+            digest = sha256(content)
+            self.manifests[digest] = (OCI_MANIFEST, content)
+            platform = {"os": "linux", "architecture": architecture}
+            listed.append(
+                {"mediaType": OCI_MANIFEST, "digest": digest, "size": len(content), "platform": platform}
+            )
+        index = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": listed}).encode()
+        self.manifests[name] = self.manifests[sha256(index)] = (OCI_INDEX, index)
+        return sha256(index)
+
+    def platform_digest(self, name: str, architecture: str) -> str:
+        listed = json.loads(self.manifests[name][1])["manifests"]
+        return next(
+            str(each["digest"]) for each in listed if each["platform"]["architecture"] == architecture
+        )
+
+    def _blob(self, content: bytes) -> dict[str, Any]:
+        self.blobs[sha256(content)] = content
+        return {"mediaType": "application/octet-stream", "digest": sha256(content), "size": len(content)}
+
+
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
+
+
+def sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+@pytest.fixture
+def registry() -> Iterator[PlayedRegistry]:
+    played = PlayedRegistry()
+    yield played
+    played.server.shutdown()
+    played.server.server_close()
+
+
+@pytest.fixture(scope="session")
+def real_helm() -> Path:
+    """The helm on PATH, else the one that the sandbox's build made."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    built = sorted((home / "edge" / "sandbox").glob("helm-*/helm"), key=lambda each: each.stat().st_mtime)
+    found = shutil.which("helm") or (built[-1] if built else None)
+    if found is None:
+        pytest.fail("no helm: put Helm 4 on PATH, or build it with `edge sandbox build helm`", pytrace=False)
+    return Path(found)

@@ -1,7 +1,6 @@
 """The chart store: the real helm pulls from a repository on loopback; what is not as locked is refused."""
 
 import hashlib
-import os
 import shutil
 import subprocess
 import threading
@@ -19,14 +18,8 @@ from edge_llm_tests.layer import UpstreamChart
 
 
 @pytest.fixture(scope="module")
-def helm() -> Path:
-    """The helm on PATH, else the one that the sandbox's build made."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    built = sorted((home / "edge" / "sandbox").glob("helm-*/helm"), key=lambda each: each.stat().st_mtime)
-    found = shutil.which("helm") or (built[-1] if built else None)
-    if found is None:
-        pytest.fail("no helm: put Helm 4 on PATH, or build it with `edge sandbox build helm`", pytrace=False)
-    return Path(found)
+def helm(real_helm: Path) -> Path:
+    return real_helm
 
 
 @pytest.fixture(scope="module")

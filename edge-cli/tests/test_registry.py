@@ -1,0 +1,194 @@
+"""A registry on loopback: what a tag is, tokens, and images that come whole or not at all."""
+
+import base64
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from edge_cli.image_archive import pull_image, renamed_archive
+from edge_cli.image_reference import ImageReference, parse_reference
+from edge_cli.registry import Registry
+from edge_llm_tests.errors import EdgeError, TargetUnreachableError, UnauthorisedError, UsageError
+
+Played = Any  # the registry of conftest.py
+LAYERS = (b"layer one", b"layer two" * 100_000)
+
+
+def reference(registry: Played, name: str = "team/app:1.0") -> ImageReference:
+    return parse_reference(f"{registry.host}/{name}")
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "path", "version", "api"),
+    [
+        (
+            "docker.io/ollama/ollama:0.33.0",
+            "docker.io",
+            "ollama/ollama",
+            "0.33.0",
+            "https://registry-1.docker.io/v2/",
+        ),
+        (
+            "nvcr.io/nvidia/k8s/dcgm-exporter:4.6.0-x",
+            "nvcr.io",
+            "nvidia/k8s/dcgm-exporter",
+            "4.6.0-x",
+            "https://nvcr.io/",
+        ),
+        ("localhost:5000/a:1", "localhost:5000", "a", "1", "http://localhost:5000/v2/a"),
+        (
+            f"quay.io/a/b:v1@sha256:{'0' * 64}",
+            "quay.io",
+            "a/b",
+            f"sha256:{'0' * 64}",
+            "https://quay.io/v2/a/b",
+        ),
+    ],
+)
+def test_a_reference_in_its_parts(text: str, host: str, path: str, version: str, api: str) -> None:
+    found = parse_reference(text)
+    assert (found.host, found.path, found.version) == (host, path, version)
+    assert found.api.startswith(api)
+    assert str(found) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ollama", "docker.io/ollama/ollama", "docker.io/a:b:c", "docker.io/A/b:1", "a/../b:1"]
+)
+def test_a_reference_that_is_none(text: str) -> None:
+    with pytest.raises(UsageError, match="no full reference"):
+        parse_reference(text)
+
+
+def test_the_digest_of_a_tag_is_that_of_its_index(registry: Played) -> None:
+    digest = registry.push("team/app:1.0", *LAYERS)
+    found = Registry().manifest(reference(registry))
+    assert found.digest == digest
+    assert Registry().of_platform(reference(registry), found, "arm64").digest == registry.platform_digest(
+        "team/app:1.0", "arm64"
+    )
+
+
+def test_an_image_for_another_machine_alone(registry: Played) -> None:
+    registry.push("team/app:1.0", *LAYERS, architectures=("arm64",))
+    asked = Registry()
+    with pytest.raises(EdgeError, match="linux/amd64"):
+        asked.of_platform(reference(registry), asked.manifest(reference(registry)), "amd64")
+
+
+def test_a_token_is_fetched_where_the_registry_wants_one(registry: Played) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    registry.guard()
+    asked = Registry()
+    assert asked.manifest(reference(registry)).digest
+    assert asked.manifest(reference(registry)).digest
+    assert sum(path.startswith("/token") for path in registry.asked) == 1
+    assert any("service=played" in path for path in registry.asked)
+
+
+def test_credentials_of_docker_login_are_used(
+    registry: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    registry.guard(base64.b64encode(b"me:secret").decode())
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with pytest.raises(UnauthorisedError, match="no token"):
+        Registry().manifest(reference(registry))
+    (tmp_path / "config.json").write_text(json.dumps({"auths": {registry.host: {"auth": registry.password}}}))
+    assert Registry().manifest(reference(registry)).digest
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"auths": []}', '{"auths": {"%s": {"auth": "%%%%"}}}'])
+def test_credentials_that_are_damaged_are_none(
+    content: str, registry: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    registry.guard()
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    (tmp_path / "config.json").write_text(content.replace("%s", registry.host))
+    assert Registry().manifest(reference(registry)).digest
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "words"),
+    [
+        (404, EdgeError, "knows no such image"),
+        (403, UnauthorisedError, "docker login"),
+        (500, TargetUnreachableError, "answers 500"),
+    ],
+)
+def test_what_the_registry_refuses(registry: Played, status: int, error: type[EdgeError], words: str) -> None:
+    registry.status = status
+    with pytest.raises(error) as raised:
+        Registry().manifest(reference(registry))
+    assert words in str(raised.value)
+    assert "team/app:1.0" in raised.value.message
+
+
+def test_a_registry_that_does_not_answer() -> None:
+    with pytest.raises(TargetUnreachableError, match=r"127\.0\.0\.1:1/a:1") as raised:
+        Registry().manifest(parse_reference("127.0.0.1:1/a:1"))
+    assert "refused" in raised.value.message
+    assert "object at 0x" not in raised.value.message
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"mediaType": "text/plain"}', b"x" * (5 << 20)])
+def test_a_manifest_that_is_none(registry: Played, content: bytes) -> None:
+    registry.manifests["team/app:1.0"] = ("text/html", content)
+    with pytest.raises(EdgeError, match="team/app"):
+        Registry().manifest(reference(registry))
+
+
+def test_a_pinned_image_that_the_registry_has_changed(registry: Played) -> None:
+    digest = registry.push("team/app:1.0", *LAYERS)
+    registry.manifests[digest] = registry.manifests[registry.push("team/app:2.0", b"other")]
+    with pytest.raises(EdgeError, match="the registry sent"):
+        Registry().manifest(ImageReference(registry.host, "team/app", "1.0", digest))
+
+
+def names(path: Path) -> dict[str, str]:
+    with tarfile.open(path) as tar:
+        found = tar.extractfile("index.json")
+        assert found is not None
+        listed = json.load(found)["manifests"]
+    return {each["annotations"]["io.containerd.image.name"]: each["digest"] for each in listed}
+
+
+def test_an_image_is_pulled_whole_and_called_by_tag_and_digest(registry: Played, tmp_path: Path) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    digest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
+    assert digest == registry.platform_digest("team/app:1.0", "amd64")
+    assert names(path) == {
+        f"{registry.host}/team/app:1.0": digest,
+        f"{registry.host}/team/app@{digest}": digest,
+    }
+    with tarfile.open(path) as tar:
+        contents = {name: tar.extractfile(name) for name in tar.getnames() if name.startswith("blobs/")}
+        assert {file.read() for file in contents.values() if file} >= set(LAYERS)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_damaged_blob_is_no_image(registry: Played, tmp_path: Path) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    registry.damaged = set(registry.blobs)
+    with pytest.raises(EdgeError, match="came damaged"):
+        pull_image(Registry(), reference(registry), "amd64", tmp_path)
+
+
+def test_an_archive_is_called_by_its_digest_too(registry: Played, tmp_path: Path) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    digest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
+    (tmp_path / "out").mkdir()
+    named, again, copy = renamed_archive(path, tmp_path / "out", parse_reference("localhost/edge/app:2"))
+    assert (str(named), again) == ("localhost/edge/app:2", digest)
+    assert names(copy) == {"localhost/edge/app:2": digest, f"localhost/edge/app@{digest}": digest}
+    assert str(renamed_archive(path, tmp_path / "out")[0]) == f"{registry.host}/team/app:1.0"
+
+
+@pytest.mark.parametrize("content", [b"", b"no tar", bytes(10240)])
+def test_an_archive_that_is_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.tar").write_bytes(content)
+    with pytest.raises(UsageError, match="no OCI archive"):
+        renamed_archive(tmp_path / "a.tar", tmp_path)
