@@ -37,9 +37,10 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("edge_cli.commands.explain:explain", "Print a contract or reason: promise, remedies."),
     "evidence": Entry("edge_cli.commands.evidence:evidence", "Record, show, compare and redact evidence."),
     "profile": Entry("edge_cli.commands.profile:profile", "List, show and check profiles."),
-    "lock": Entry("edge_cli.commands.lock:lock", "Pin every chart and image by digest."),
+    "lock": Entry("edge_cli.commands.lock:lock", "Renew the lock file: charts and images by digest."),
     "bundle": Entry(
-        "edge_cli.commands.bundle:bundle", "Everything in one archive, for boxes without a network."
+        "edge_cli.commands.bundle:bundle",
+        "Everything that an installation needs in one archive, for boxes without a network.",
     ),
     "node": Entry("edge_cli.commands.node:node", "Install, show and remove k3s on this host."),
     "sandbox": Entry(

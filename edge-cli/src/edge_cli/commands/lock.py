@@ -36,9 +36,9 @@ def lock(
         typer.Option("--in-packages", help="Write the lock files that the packages ship (in a checkout)."),
     ] = False,
 ) -> None:
-    """Renew the lock file: each chart and image is asked for its digest where it is published.
+    """Renew the lock file: charts and images by digest.
 
-    `edge up` holds what it installs to it, without a network too. What cannot be asked keeps what it had, and
+    Each is asked for its digest where it is published. `edge up` holds what it installs to it, without a network too. What cannot be asked keeps what it had, and
     the exit code says so: 1 there is no such thing, 6 no answer, 7 refused.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - `edge lock --help` needs none of it
