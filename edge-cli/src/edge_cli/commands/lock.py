@@ -38,8 +38,9 @@ def lock(
 ) -> None:
     """Renew the lock file: charts and images by digest.
 
-    Each is asked for its digest where it is published. `edge up` holds what it installs to it, without a network too. What cannot be asked keeps what it had, and
-    the exit code says so: 1 there is no such thing, 6 no answer, 7 refused.
+    Each is asked for its digest where it is published. `edge up` holds what it installs to it, without a
+    network too. What cannot be asked keeps what it had, and the exit code says so: 1 there is no such thing,
+    6 no answer, 7 refused.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - `edge lock --help` needs none of it
     from edge_llm_tests.profile import load_profile, profile_names  # noqa: PLC0415 - as above
