@@ -36,7 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "down": Entry("edge_cli.commands.down:down", "Remove what `edge up` installed, top layer first."),
     "explain": Entry("edge_cli.commands.explain:explain", "Print a contract or reason: promise, remedies."),
     "evidence": Entry("edge_cli.commands.evidence:evidence", "Record, show, compare and redact evidence."),
-    "profile": Entry("edge_cli.commands.profile:profile", "List, show and check profiles."),
+    "profile": Entry("edge_cli.commands.profile:profile", "List, show, check and propose profiles."),
     "lock": Entry("edge_cli.commands.lock:lock", "Renew the lock file: charts and images by digest."),
     "bundle": Entry(
         "edge_cli.commands.bundle:bundle",

@@ -46,6 +46,7 @@ class Card:
         fabric: State of the NVLink fabric; empty where there is none.
         compute_mode: Whether programs may compute on it: `Default`, `Exclusive_Process`, `Prohibited`.
         processes: Names of the programs that have memory on it.
+        memory_mib: Memory of its own; None where it shares the system's.
     """
 
     bus_id: str
@@ -77,6 +78,7 @@ class Card:
     fabric: str
     compute_mode: str
     processes: tuple[str, ...]
+    memory_mib: float | None = None
 
     def __str__(self) -> str:
         return f"{self.name or 'card'} ({self.bus_id})"
@@ -134,6 +136,7 @@ def card(element: Any) -> Card:
             for process in element.findall("processes/process_info")
             if (name := _text(process, "process_name"))
         ),
+        memory_mib=_number(element, "fb_memory_usage/total"),
     )
 
 
