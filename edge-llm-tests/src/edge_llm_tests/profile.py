@@ -17,7 +17,7 @@ from edge_llm_tests.errors import ProfileError
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.yamldoc import YamlError, load_yaml
 
-__all__ = ["Profile", "load_profile", "profile_names"]
+__all__ = ["Profile", "is_file", "load_profile", "merge", "profile_names"]
 
 SCHEMA = "edge.profile/v1"
 _KEYS = ("schema", "description", "extends", "spec", "values", "simulated")
@@ -152,8 +152,13 @@ def _resolve(name: str, layers: tuple[Layer, ...], depth: int) -> dict[str, Any]
     return merge(inherited, merged)  # what one owner extends must not go over what another one says
 
 
+def is_file(name: str) -> bool:
+    """Whether a profile of that name is a user's file: one with a slash, or ending in `.yaml`."""
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
 def _sources(name: str, layers: tuple[Layer, ...]) -> list[tuple[str, Mapping[str, Any]]]:
-    if "/" in name or name.endswith((".yaml", ".yml")):
+    if is_file(name):
         path = Path(name).expanduser()
         try:
             return [(name, _parse(name, path.read_bytes()))]

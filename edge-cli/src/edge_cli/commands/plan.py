@@ -42,6 +42,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
 
     from edge_cli.choice import layers_up_to  # noqa: PLC0415 - as above
     from edge_cli.installation import interruptible  # noqa: PLC0415 - as above
+    from edge_cli.own_profile import carried  # noqa: PLC0415 - as above
     from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
     from edge_cli.site import cluster_site, profile_name, running_sandbox_site  # noqa: PLC0415 - as above
     from edge_cli.supply import load_supply  # noqa: PLC0415 - as above
@@ -55,7 +56,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
         site = running_sandbox_site(supply)
     else:
         site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context, supply)
-    held_to = supply.profile(load_profile(profile_name(profile, site), layers), seen)
+    held_to = supply.profile(carried(load_profile(profile_name(profile, site), layers)), seen)
     for note in supply.notes(seen, held_to):
         typer.echo(note, err=True)
     for layer, intentions in interruptible(_intentions(site.installer, seen, held_to)):

@@ -78,6 +78,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - as above
     from edge_cli.installation import install, return_from  # noqa: PLC0415 - as above
     from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
+    from edge_cli.own_profile import carried  # noqa: PLC0415 - as above
     from edge_cli.patience import Limits  # noqa: PLC0415 - as above
     from edge_cli.render import Output  # noqa: PLC0415 - as above
     from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
@@ -119,7 +120,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
         else:
             read = HostChoice(tuple(host or ()), ssh_config, sudo).connected(settings, most=1)
             site = cluster_site(given, context or settings.context, supply, read)
-        held_to = supply.profile(load_profile(profile_name(asked, site), layers), climbed)
+        held_to = supply.profile(carried(load_profile(profile_name(asked, site), layers)), climbed)
         _bring(supply, climbed, held_to, tell, sandbox=sandbox)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
     back = offered_return(
