@@ -1,14 +1,19 @@
 """`gguf-observe`: where a model's memory goes, predicted from its file and observed where it is served."""
 
-import argparse
 import sys
-from collections.abc import Sequence
 from importlib import import_module
+from types import SimpleNamespace
+
+TYPE_CHECKING = False  # what typing has, without the 6 ms of importing it
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
 _COMMANDS = {
     "inspect": "what a file holds",
+    "scan": "every file below folders, a line each",
     "estimate": "the memory that it takes when it is served",
     "fit": "the largest context, most layers and best cache type that fit a card",
     "compare": "two files side by side",
@@ -18,16 +23,10 @@ _COMMANDS = {
 _FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run one command; its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="gguf-observe", description=__doc__)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, purpose in _COMMANDS.items():
-        sub = commands.add_parser(name, help=purpose, description=purpose)
-        if name in given:  # the others are imported by nobody: they would double the start
-            import_module(f"gguf_observability.commands.{name}").add(sub)
-    options = parser.parse_args(given)
+    options = _inspected(given) or _parsed(given)
     command = import_module(f"gguf_observability.commands.{options.command}")
     try:
         return int(command.run(options))
@@ -42,6 +41,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(f"{error.filename or ''}: {error.strerror or error}", _FAILED)
     except ValueError as error:
         return _refuse(str(error), _USAGE)
+
+
+def _inspected(given: list[str]) -> "SimpleNamespace | None":
+    """The options of a plain `inspect FILE`, without a parser: importing one takes longer than the file."""
+    flags = {each for each in given[1:] if each.startswith("-")}
+    files = [each for each in given[1:] if not each.startswith("-")]
+    if given[:1] != ["inspect"] or len(files) != 1 or not flags <= {"--json", "--tensors"}:
+        return None
+    tensors, as_json = "--tensors" in flags, "--json" in flags
+    return SimpleNamespace(command="inspect", file=files[0], tensors=tensors, json=as_json)
+
+
+def _parsed(given: list[str]) -> "Namespace":
+    import argparse  # noqa: PLC0415 - see above
+
+    parser = argparse.ArgumentParser(prog="gguf-observe", description=__doc__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, purpose in _COMMANDS.items():
+        sub = commands.add_parser(name, help=purpose, description=purpose)
+        if name in given:  # the others are imported by nobody: they would double the start
+            import_module(f"gguf_observability.commands.{name}").add(sub)
+    return parser.parse_args(given)
 
 
 def _refuse(message: str, code: int) -> int:

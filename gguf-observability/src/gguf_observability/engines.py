@@ -92,4 +92,4 @@ def guessed_before_load(header: Header, model: Model, context: int) -> int:
     heads = max(model.heads, default=0)
     width = model.embedding // heads if heads else 0
     kept = min(model.kv_heads, default=0) or 1
-    return header.file_size + 2 * model.layers * kept * width * context * 2
+    return (header.file_size or header.weights_bytes) + 2 * model.layers * kept * width * context * 2

@@ -24,19 +24,32 @@ class Estimate:
         output: Logits.
         layers: How many layers are on cards, the output layer included.
         of_layers: How many there are.
+        context: Tokens in all, over all slots.
     """
 
-    __slots__ = ("compute", "full", "kv_cache", "layers", "of_layers", "output", "sliding", "weights")
+    __slots__ = (
+        "compute",
+        "context",
+        "full",
+        "kv_cache",
+        "layers",
+        "of_layers",
+        "output",
+        "sliding",
+        "weights",
+    )
 
     def __init__(
         self,
         terms: tuple[Term, Term, Term, Term],
         caches: tuple[Term, Term],
         layers: tuple[int, int],
+        context: int,
     ) -> None:
         self.weights, self.kv_cache, self.compute, self.output = terms
         self.full, self.sliding = caches
         self.layers, self.of_layers = layers
+        self.context = context
 
     @property
     def terms(self) -> tuple[tuple[str, Term], ...]:
@@ -126,5 +139,8 @@ def estimate(
         )
     total = model.layers + 1
     return Estimate(
-        (weights, kept, compute, output), (full, sliding), (min(max(gpu_layers, 0), total), total)
+        (weights, kept, compute, output),
+        (full, sliding),
+        (min(max(gpu_layers, 0), total), total),
+        serving.context,
     )

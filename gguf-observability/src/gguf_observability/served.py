@@ -5,20 +5,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import prod
 from typing import Any
 
 from edge_llm_tests import Recording
 from edge_llm_tests.errors import TargetUnreachableError
-from edge_llm_tests.fields import mapping, text
+from edge_llm_tests.fields import mapping, objects, text
 from edge_llm_tests.ollama import LoadedModel, canonical, loaded_models, version
 from edge_llm_tests.readers.host import HostReader
 from edge_llm_tests.readers.service import ask_service
 from edge_llm_tests.readers.wire import Origin
 
 from gguf_observability.errors import GgufError
-from gguf_observability.header import Array, Header
+from gguf_observability.header import Array, Header, Tensor
 from gguf_observability.profile.card import Card, cards
 from gguf_observability.splits import read_model
+from gguf_observability.tensor_types import TENSOR_TYPES
 
 __all__ = ["Served", "observe_served", "record"]
 
@@ -101,9 +103,27 @@ def _header(document: Mapping[str, Any], blobs: str) -> tuple[Header, str]:
                 if blobs:
                     raise
     header = Header("", 3, 0)
+    header.tensors = _tensors(document)
     for key, content in mapping(document, "model_info").items():
         if isinstance(content, list):
             header.metadata[str(key)] = Array(4, len(content), 0, 0, tuple(content))
         elif isinstance(content, bool | int | float | str):
             header.metadata[str(key)] = content
     return header, ""
+
+
+def _tensors(document: Mapping[str, Any]) -> tuple[Tensor, ...]:
+    """What Ollama tells of the tensors: sizes follow from types and shapes; none if one is not known."""
+    blocks = {name: (block, size) for name, block, size in TENSOR_TYPES.values()}
+    found, offset = [], 0
+    for each in objects(document, "tensors"):
+        kind, shape = text(each, "type").upper(), each.get("shape")
+        if kind not in blocks or not isinstance(shape, list) or not shape:
+            return ()
+        if not all(isinstance(size, int) and size > 0 for size in shape):
+            return ()
+        block, size = blocks[kind]
+        held = prod(shape) // block * size
+        found.append(Tensor(text(each, "name"), tuple(shape), kind, offset, held))
+        offset += held
+    return tuple(found)

@@ -7,6 +7,7 @@ from gguf_observability.commands.serving_options import add_serving, serving_of
 from gguf_observability.compute import Engine
 from gguf_observability.estimate import Estimate, estimate
 from gguf_observability.header import Header
+from gguf_observability.layers import most
 from gguf_observability.model import Model
 from gguf_observability.quantity import amount, shown
 from gguf_observability.splits import read_model
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     room = options.vram - options.reserve
     types = _TYPES if options.flash_attention == "on" else ("f16",)
     largest = {each: _largest_context(header, model, options, each, room) for each in types}
-    layers = _most_layers(header, model, options, room)
+    layers = _most_layers(header, options, room)
     best = next((each for each in types if largest[each] >= options.context), None)
     total = model.layers + 1
     found = _on_card(header, options, options.context, layers, options.cache_type)
@@ -85,12 +86,11 @@ def _largest_context(
     return low * _STEP
 
 
-def _most_layers(header: Header, model: Model, options: argparse.Namespace, room: int) -> int:
-    for layers in range(model.layers + 1, 0, -1):
-        found = _on_card(header, options, options.context, layers, options.cache_type)
-        if sum(found.device_sizes) <= room:
-            return layers
-    return 0
+def _most_layers(header: Header, options: argparse.Namespace, room: int) -> int:
+    def at(layers: int) -> Estimate:
+        return _on_card(header, options, options.context, layers, options.cache_type)
+
+    return most(at, room)
 
 
 def _why(header: Header, options: argparse.Namespace, layers: int, total: int, room: int) -> str:

@@ -1,23 +1,25 @@
 """`inspect FILE`: what a file holds, with the measured mix of its types."""
 
-import argparse
-
 from gguf_observability.header import Array, Header
 from gguf_observability.quantity import shown
 from gguf_observability.splits import read_model, sidecars
 from gguf_observability.terminal import printable, say
 
-__all__ = ["add", "mix", "run"]
+TYPE_CHECKING = False  # what typing has, without the 15 ms of importing it
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["add", "mix", "run", "tokenizer"]
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add(parser: "argparse.ArgumentParser") -> None:
     """The options."""
     parser.add_argument("file", help="a GGUF file; of a split model the first part")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
     parser.add_argument("--tensors", action="store_true", help="list every tensor")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: "argparse.Namespace") -> int:
     """Print it."""
     header = read_model(options.file)
     if options.json:
@@ -51,6 +53,8 @@ def _lines(header: Header, *, tensors: bool) -> list[str]:
         lines.append(f"  {elements:,} parameters, {shown(header.weights_bytes)}, {bits:.2f} bits a weight")
     for name, count, size in mix(header):
         lines.append(f"    {name:8} {count / elements:7.2%} of parameters  {shown(size):>11}")
+    if tokenizer(header):
+        lines.append(_tokenizer_line(header))
     beside = sidecars(header.path)
     if beside:
         lines.append(f"  beside it: {', '.join(printable(each) for each in beside)}")
@@ -63,6 +67,48 @@ def _lines(header: Header, *, tensors: bool) -> list[str]:
             for each in header.tensors
         ]
     return lines
+
+
+def tokenizer(header: Header) -> dict[str, object]:
+    """What the file says of its tokenizer: model, vocabulary, merges, special tokens; empty without one."""
+    prefix = "tokenizer.ggml."
+    found: dict[str, object] = {}
+    for name, key in (("model", "model"), ("pre", "pre")):
+        value = header.metadata.get(prefix + key)
+        if isinstance(value, str):
+            found[name] = value
+    for name, key in (("vocabulary", "tokens"), ("merges", "merges")):
+        value = header.metadata.get(prefix + key)
+        if isinstance(value, Array):
+            found[name] = value.count
+    special = {
+        key.removeprefix(prefix).removesuffix("_token_id"): value
+        for key, value in header.metadata.items()
+        if key.startswith(prefix) and key.endswith("_token_id")
+    }
+    if special:
+        found["special"] = special
+    if isinstance(header.metadata.get("tokenizer.chat_template"), str):
+        found["chat_template_characters"] = len(str(header.metadata["tokenizer.chat_template"]))
+    return found
+
+
+def _tokenizer_line(header: Header) -> str:
+    found = tokenizer(header)
+    told = [printable(str(found[name]), 40) for name in ("model", "pre") if name in found]
+    told += [
+        f"{found[name]:,} {what}"
+        for name, what in (("vocabulary", "tokens"), ("merges", "merges"))
+        if name in found
+    ]
+    special = found.get("special")
+    if isinstance(special, dict):
+        told.append(
+            " ".join(f"{printable(key, 20)} {printable(str(value), 20)}" for key, value in special.items())
+        )
+    if "chat_template_characters" in found:
+        told.append(f"chat template of {found['chat_template_characters']:,} characters, not rendered")
+    return f"  tokenizer: {', '.join(told)}"
 
 
 def _value(value: object) -> str:
@@ -83,6 +129,7 @@ def _document(header: Header, *, tensors: bool) -> dict[str, object]:
         "parameters": sum(tensor.elements for tensor in header.tensors),
         "tensor_count": len(header.tensors),
         "mix": [{"type": a, "parameters": b, "bytes": c} for a, b, c in mix(header)],
+        "tokenizer": tokenizer(header),
         "sidecars": list(sidecars(header.path)),
         "metadata": {key: _plain(value) for key, value in header.metadata.items()},
     }

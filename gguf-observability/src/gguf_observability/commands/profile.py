@@ -2,20 +2,28 @@
 
 import argparse
 import os
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from edge_llm_tests.errors import EdgeError
 
 from gguf_observability.commands.estimate import document
 from gguf_observability.compute import Engine
-from gguf_observability.engines import Shown, engine_of, shown_by_ollama
+from gguf_observability.engines import Shown, engine_of, guessed_before_load, shown_by_ollama
 from gguf_observability.estimate import Estimate, estimate
 from gguf_observability.kv_cache import Serving
+from gguf_observability.layers import nearest
+from gguf_observability.model import Model
 from gguf_observability.page import Bar, page
 from gguf_observability.quantity import shown
 from gguf_observability.served import Served, observe_served, record
 from gguf_observability.terminal import printable, say
 from gguf_observability.verdict import exit_code, judged, lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gguf_observability.active_probe import Pace
 
 __all__ = ["ERRORS", "add", "run"]
 
@@ -37,6 +45,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parallel", type=int, default=1, help="OLLAMA_NUM_PARALLEL (default 1)")
     parser.add_argument("--cache-type", default="f16", help="OLLAMA_KV_CACHE_TYPE (default f16)")
     parser.add_argument("--gpu-layers", type=int, help="layers on the card; without it what fits the claim")
+    parser.add_argument(
+        "--generate",
+        action="store_true",
+        help="have it answer a short question: loads the model and works the card; the rest only reads",
+    )
     parser.add_argument("--profile", help="judge the contracts of this profile too")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
     parser.add_argument("--html", type=Path, help="write a page with the memory as a picture")
@@ -51,6 +64,9 @@ def run(options: argparse.Namespace) -> int:
     seen = shown_by_ollama(found)
     verdict = judged(options.profile, recording) if options.profile else None
     notes = _notes(served, found, seen, older=engine is None)
+    pace = _pace(served, options) if options.generate else None
+    if pace is not None:
+        notes.append(_told(pace))
     if options.html:
         options.html.write_text(_page(served, found, seen, notes), encoding="utf-8")
     if options.json:
@@ -58,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
 
         told = document(found, str(engine)) | {"model": served.name, "ollama": served.version}
         told |= {"loaded": _claims(served), "notes": notes}
+        if pace is not None:
+            told["pace"] = asdict(pace)
         if verdict is not None:
             told["contracts"] = {each.contract.id: each.outcome.value for each in verdict.findings}
         say(json.dumps(told, indent=2))
@@ -90,9 +108,21 @@ def _predicted(served: Served, options: argparse.Namespace, engine: Engine) -> E
         return at(options.gpu_layers)
     if served.loaded is None or served.loaded.vram_bytes == 0:
         return at(0)
-    claimed = served.loaded.vram_bytes
-    layers = range(1, at(0).of_layers + 1)
-    return at(min(layers, key=lambda each: abs(shown_by_ollama(at(each)).vram - claimed)))
+    return nearest(at, served.loaded.vram_bytes)
+
+
+def _pace(served: Served, options: argparse.Namespace) -> "Pace":
+    from gguf_observability.active_probe import generate  # noqa: PLC0415 - nothing else may reach it
+
+    say(f"{printable(served.name)} answers a short question now: it is loaded, the card works", to=sys.stderr)
+    return generate(options.ollama, served.name, served.loaded)
+
+
+def _told(pace: "Pace") -> str:
+    return (
+        f"first token after {pace.first_token_s:.2f} s ({pace.load_s:.2f} s of it loading), "
+        f"then {pace.tokens_per_s:.1f} tokens/s over {pace.tokens} tokens"
+    )
 
 
 def _claims(served: Served) -> dict[str, object] | None:
@@ -132,7 +162,11 @@ def _notes(served: Served, found: Estimate, seen: Shown, *, older: bool) -> list
     if older:
         notes.append(f"Ollama {served.version} is of the older line, whose engine differs: approximate")
     if not served.blob:
-        notes.append("the blob cannot be read from here, so weights are not known: give --blobs")
+        how = "their sizes follow from what Ollama tells of types and shapes"
+        if not served.header.tensors:
+            how = "so weights are not known: give --blobs"
+        notes.append(f"the blob cannot be read from here, {how}")
+    notes.append(_guess(served, found, seen))
     if served.loaded is None:
         notes.append(f"{served.name} is not loaded: what it would take")
     elif served.loaded.size_bytes == seen.size:
@@ -142,6 +176,13 @@ def _notes(served: Served, found: Estimate, seen: Shown, *, older: bool) -> list
             f"ollama ps shows {served.loaded.size_bytes - seen.size:+,} bytes against the prediction"
         )
     return notes
+
+
+def _guess(served: Served, found: Estimate, seen: Shown) -> str:
+    """What Ollama plans with before it loads, and how far that is from what will be."""
+    guess = guessed_before_load(served.header, Model(served.header.metadata), found.context)
+    share = guess / max(seen.size, 1)
+    return f"before it loads, Ollama plans with {guess:,} bytes: {share:.2f} of what it then shows"
 
 
 def _page(served: Served, found: Estimate, seen: Shown, notes: list[str]) -> str:
