@@ -612,10 +612,16 @@ def test_down_keeps_volumes_and_up_finds_the_model_in_its_volume(box: Box, first
     refused = box.edge("down", "--kubeconfig", _kubeconfig(box))
     assert refused.code == 2
     assert "--yes" in refused.err
+    box.inside("sh", "-c", f"echo {shlex.quote(_ORPHANS)} | kubectl apply -f -")
     down = box.edge("down", "--kubeconfig", _kubeconfig(box), "--yes")
     assert down.code == 0, down.err
     assert box.releases() == {}
     assert "kept     volume" in down.out
+    hook = "left     validatingwebhookconfiguration orphan: its service llm-observability/gone is gone"
+    assert hook in down.out, down.out
+    assert "left     crd orphans.edge.test: there is no object of it" in down.out, down.out
+    for left in (("validatingwebhookconfiguration", "orphan"), ("crd", "orphans.edge.test")):
+        box.kubectl("delete", *left)  # it is there: naming is all that was done
     again = box.edge("up", "--sandbox")
     assert again.code == 0, again.err + again.out
 
@@ -635,6 +641,32 @@ def test_a_gate_closes_while_the_device_plugin_cannot_register(box: Box, first: 
     assert box.edge("down", "--kubeconfig", _kubeconfig(box), "--yes", "--purge-volumes").code == 0
     gone_on = box.edge("up", "--sandbox")
     assert gone_on.code == 0, gone_on.err + gone_on.out
+
+
+_ORPHANS = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: orphan}
+webhooks:
+  - name: orphan.edge.test
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    failurePolicy: Ignore
+    clientConfig: {service: {namespace: llm-observability, name: gone}}
+    rules: [{apiGroups: [edge.test], apiVersions: [v1], operations: [CREATE], resources: [orphans]}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: orphans.edge.test
+  annotations: {meta.helm.sh/release-name: serving, meta.helm.sh/release-namespace: llm-observability}
+spec:
+  group: edge.test
+  scope: Namespaced
+  names: {plural: orphans, singular: orphan, kind: Orphan}
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
 
 
 def _kubeconfig(box: Box) -> Path:

@@ -24,6 +24,7 @@ __all__ = [
     "agree",
     "agreed_undertaking",
     "bring_images",
+    "has_k3s",
     "no_cluster",
     "plan_lines",
     "settle",
@@ -76,6 +77,14 @@ def this_host() -> "Host":
     from k3s_nvidia_edge.node import Host  # noqa: PLC0415 - only who installs k3s pays
 
     return Host()
+
+
+def has_k3s() -> bool:
+    """Whether k3s was installed on this host by `edge`."""
+    from k3s_nvidia_edge.node.layout import BINARY, RECORD, below  # noqa: PLC0415 - only who asks pays
+
+    root = this_host().root
+    return below(root, RECORD).exists() and below(root, BINARY).exists()
 
 
 def no_cluster(kubeconfig: str | None) -> str:

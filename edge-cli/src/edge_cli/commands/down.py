@@ -26,7 +26,8 @@ def down(
 ) -> None:
     """Remove what `edge up` installed, top layer first; volumes stay.
 
-    Only releases that `edge up` made are touched, and namespaces that it made, once nothing is in them.
+    Only releases that `edge up` made are touched, and namespaces that it made, once nothing is in them; never
+    `default` or a `kube-` namespace. Webhooks without a service and definitions that Helm leaves are named.
     """
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - `edge down --help` needs none of it
 
@@ -47,6 +48,8 @@ def _remove(kubeconfig: str | None, context: str | None, *, purge_volumes: bool,
     from edge_llm_tests import load_layers  # noqa: PLC0415 - see `down`
 
     from edge_cli.installation import interruptible  # noqa: PLC0415 - see `down`
+    from edge_cli.node import has_k3s  # noqa: PLC0415 - see `down`
+    from edge_cli.remains import remains  # noqa: PLC0415 - see `down`
     from edge_cli.removal import find, remove  # noqa: PLC0415 - see `down`
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - see `down`
     from edge_cli.settings import load_settings  # noqa: PLC0415 - see `down`
@@ -79,6 +82,11 @@ def _remove(kubeconfig: str | None, context: str | None, *, purge_volumes: bool,
         )
     for namespace, why in done.kept_namespaces.items():
         sys.stdout.write(f"kept     namespace {namespace}: {why}\n")
+    for remain in remains(site.installer.send, done.releases, found.namespaces):
+        delete = f"kubectl delete {remain.kind} {remain.name}"
+        sys.stdout.write(f"left     {remain.kind} {remain.name}: {remain.why} (`{delete}`)\n")
+    if has_k3s():
+        sys.stdout.write("left     k3s on this host (`edge node uninstall` removes it)\n")
 
 
 def _agree(found: "Found", context: str, *, purge_volumes: bool, yes: bool) -> None:
