@@ -106,6 +106,18 @@ def test_definitions_of_removed_charts_are_named_with_what_would_go_with_them() 
     )
 
 
+def test_a_kind_whose_store_is_just_opened_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Api(crds=[definition("clusterpolicies", "nvidia.com")])
+    api.answers["/apis/nvidia.com/v1/clusterpolicies"] = 429
+
+    def opened(_seconds: float) -> None:
+        api.answers["/apis/nvidia.com/v1/clusterpolicies"] = []
+
+    monkeypatch.setattr("time.sleep", opened)
+    (found,) = remains(api, (OPERATOR,), ())
+    assert found.why == "there is no object of it"
+
+
 def test_a_definition_that_a_release_kept_is_known_by_its_annotation() -> None:
     ours = {"meta.helm.sh/release-name": "gpu", "meta.helm.sh/release-namespace": "gpu-operator"}
     api = Api(crds=[definition("models", "edge.example", ours), definition("others", "else.example")])

@@ -5,6 +5,7 @@ takes its objects with it when it goes. Neither is ours to delete unasked.
 """
 
 import http.client
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ _BROUGHT = {
     "kube-prometheus-stack": ("monitoring.coreos.com",),
 }
 """Charts that bring CustomResourceDefinitions in their `crds/` folder, to the API groups of those."""
+_LOOKS, _PAUSE_S = 10, 0.3
 _RELEASE_NAME = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
 
@@ -122,7 +124,13 @@ def _definitions(send: Callable[[str, str], Answer], removed: Sequence[Installed
 def _with_it(send: Callable[[str, str], Answer], spec: Mapping[str, Any]) -> str:
     """How many objects would go with a definition."""
     version = next((each["name"] for each in spec.get("versions") or () if each.get("storage")), "v1")
-    listed = send("GET", f"/apis/{spec.get('group')}/{version}/{(spec.get('names') or {}).get('plural')}")
+    path = f"/apis/{spec.get('group')}/{version}/{(spec.get('names') or {}).get('plural')}"
+    listed = send("GET", path)
+    for _ in range(_LOOKS):
+        if listed.status != http.client.TOO_MANY_REQUESTS:
+            break
+        time.sleep(_PAUSE_S)  # nobody asked for this kind before: the API server opens its store
+        listed = send("GET", path)
     if not listed.ok:
         return "its objects cannot be counted"
     count = sum(1 for _ in _items(listed))
