@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from edge_cli import node
+from edge_llm_tests import load_layers
+from edge_llm_tests.errors import UsageError
 from k3s_nvidia_edge.node import Host, release
 from k3s_nvidia_edge.node.release import Asset, Assets, Pinned
 from k3s_nvidia_edge.node.service import Service
@@ -192,6 +194,17 @@ def test_no_helm_is_said_before_the_host_is_changed(
     assert code == 2
     assert "helm" in err
     assert not (root / "var/lib/edge").exists()
+
+
+def test_offline_nothing_is_asked_of_a_release_page(root: Path, files: str) -> None:
+    layers = load_layers()
+    with pytest.raises(
+        UsageError, match=r"--offline: nothing here has k3s v1\.36\.4\+k3s1.*edge bundle load"
+    ):
+        node.agreed_undertaking(None, "cpu", layers, None, install=True, offline=True)
+    found = node.agreed_undertaking(None, "cpu", layers, Path(files), install=True, offline=True)
+    assert found is not None
+    assert found.folder == Path(files)
 
 
 def test_uninstall_asks_keeps_data_and_purges_when_told(edge: Edge, root: Path, files: str) -> None:

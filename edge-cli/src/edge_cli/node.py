@@ -153,13 +153,14 @@ def agreed_undertaking(
     folder: Path | None,
     *,
     install: bool,
+    offline: bool = False,
 ) -> Undertaking | None:
     """The installation that comes before the layers: asked for, or agreed to where there is no cluster.
 
     None where there is a cluster and nobody asked for k3s.
 
     Raises:
-        UsageError: k3s cannot be installed here, or nobody is there to be asked.
+        UsageError: k3s cannot be installed here, or nobody is there to be asked, or its files are not here.
     """
     lacking = no_cluster(kubeconfig)
     if not install and not lacking:
@@ -175,6 +176,11 @@ def agreed_undertaking(
             f"{lacking}; and k3s cannot be installed: {error.message}",
             f"give --kubeconfig FILE, or for k3s: {error.next_step}",
         ) from None
+    if offline and work.folder is None and work.plan.fetches:
+        raise UsageError(
+            f"--offline: nothing here has k3s {work.plan.release.version}",
+            "load a bundle that brings it (`edge bundle load`), or give --k3s-from FOLDER",
+        )
     find_helm()  # said before the host is changed, not after
     agree(work, agreed=install, flag="--install-k3s", why=lacking)
     return work

@@ -32,8 +32,8 @@ def test_every_shipped_profile_has_settings_that_hold() -> None:
     for name in profile_names(layers):
         profile = load_profile(name, layers)
         settings = node_settings(name, profile.values)
-        has_gpu = profile.specs["gpu"].has_gpu and not profile.simulated
-        assert settings.default_runtime == ("nvidia" if has_gpu else "")
+        by_host = profile.specs["gpu"].has_gpu and "gpu-operator" not in profile.values
+        assert settings.default_runtime == ("nvidia" if by_host and not profile.simulated else "")
 
 
 def test_the_configuration_is_what_the_settings_say() -> None:

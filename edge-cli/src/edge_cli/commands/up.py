@@ -108,7 +108,9 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     k3s = (
         None
         if sandbox
-        else agreed_undertaking(given, asked, layers, k3s_from or supply.k3s, install=install_k3s)
+        else agreed_undertaking(
+            given, asked, layers, k3s_from or supply.k3s, install=install_k3s, offline=offline
+        )
     )
     rows = (SANDBOX,) * sandbox + (K3S,) * (k3s is not None) + tuple(layer.name for layer in climbed)
     with showing(error_console(), rows) as tell:

@@ -112,6 +112,11 @@ class Plan:
     notes: tuple[str, ...] = ()
     wanted: tuple[Wanted, ...] = field(default=(), repr=False)
 
+    @property
+    def fetches(self) -> bool:
+        """Whether files of the release are needed."""
+        return any(step.act is Act.FETCH for step in self.steps)
+
 
 def wanted(settings: NodeSettings, release: Release) -> tuple[Wanted, ...]:
     """Everything that an installation puts on the host, outermost folders first."""
