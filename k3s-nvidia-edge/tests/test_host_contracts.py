@@ -680,7 +680,7 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
     ),
     *(
         (f"Xid {number} today", LIGHT, xid(number), "host.card-healthy", "HardwareXid")
-        for number in (48, 62, 64, 74, 79, 95, 109, 119, 140, 158)
+        for number in (46, 48, 54, 61, 62, 64, 74, 79, 95, 109, 119, 140, 145, 155, 158, 167, 171, 172, 173)
     ),
     (
         "Xid 48 three days ago, still withdrawn",
@@ -815,7 +815,14 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     ),
     *(
         (f"Xid {number} now", LIGHT, xid(number, at="2026-06-15T11:59:00"))
-        for number in (13, 31, 43, 45, 69, 94, 63, 92)
+        for number in (11, 13, 25, 31, 43, 45, 68, 69, 80, 94, 63, 92, 137, 157, 160)
+    ),
+    (
+        "an NVLink event that calls itself harmless",
+        LIGHT,
+        lambda w: w.kernel(
+            "NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT  Nonfatal   XC0 i0 Link 17 (0x004505c6 0x0000)"
+        ),
     ),
     ("Xid 79 before the driver was loaded anew", LIGHT, reloaded_after(79)),
     ("Xid 48 three days ago, and no mark", LIGHT, xid(48, at="2026-06-12T09:00:00")),
@@ -858,15 +865,21 @@ UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
     ("only old events", "rtx-4090-k3s", old_events, "host.memory-available", "NotObserved"),
     ("nvidia-smi not read", LIGHT, lambda w: w.drop(SMI), "host.driver-answers", "NotObserved"),
     ("the bus not read", LIGHT, lambda w: w.drop(LSPCI), "host.card-on-bus", "NotObserved"),
-    ("the kernel log not read", LIGHT, lambda w: w.drop(DMESG), "host.card-healthy", "NotObserved"),
+    ("the kernel log not read", LIGHT, lambda w: w.drop(DMESG), "host.disks-writable", "NotObserved"),
     (
         "the kernel log is root's",
         LIGHT,
         lambda w: w.command(DMESG, rc=1, stderr="dmesg: read kernel buffer failed: Operation not permitted"),
-        "host.card-healthy",
+        "host.disks-writable",
         "PermissionDenied",
     ),
-    ("the kernel log was cleared", LIGHT, lambda w: w.command(DMESG, ""), "host.card-healthy", "Unavailable"),
+    (
+        "the kernel log was cleared",
+        LIGHT,
+        lambda w: w.command(DMESG, ""),
+        "host.disks-writable",
+        "Unavailable",
+    ),
     ("device nodes not read", LIGHT, lambda w: w.drop("glob:/dev"), "host.device-nodes", "NotObserved"),
     (
         "nvidia-smi is root's",

@@ -7,9 +7,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
 
 import below_cluster
 import below_host
+import below_kernel
 import below_machine
 import below_odd
 import below_offer
+import below_refused
 import below_unseen
 from box import SITUATIONS, Box
 
@@ -18,9 +20,11 @@ __all__ = [
     "Box",
     "below_cluster",
     "below_host",
+    "below_kernel",
     "below_machine",
     "below_odd",
     "below_offer",
+    "below_refused",
     "below_unseen",
 ]
 

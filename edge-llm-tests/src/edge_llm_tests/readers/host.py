@@ -33,6 +33,9 @@ FILES: tuple[str, ...] = (
     "/proc/uptime",
     "/proc/meminfo",
     "/proc/sys/fs/inotify/max_user_instances",
+    "/proc/mounts",
+    "/proc/sys/net/netfilter/nf_conntrack_count",
+    "/proc/sys/net/netfilter/nf_conntrack_max",
     "/etc/rancher/k3s/config.yaml",
     "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
 )

@@ -1,5 +1,6 @@
 """Whether the Kubernetes API answers, and lets itself be read."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,9 +30,11 @@ _EXPIRED = (
     "certificate has expired",
     "certificate_expired",
     "certificate expired",
-    "certificate is not yet valid",
 )
-_SAID_LIMIT = 200
+_EARLY = re.compile(
+    r"not yet valid: current time \S+ is before|certificate is not yet valid(?!:)", re.IGNORECASE
+)
+_SAID_LIMIT = 240
 _SERVER_ERROR = 500
 _NO_ANSWER_REASONS = ("Unauthorised", "NotTrusted", "Unreachable", "NameNotResolved", "TimedOut", "Forbidden")
 
@@ -75,6 +78,14 @@ class ApiServer:
         """The words of a failed read that say a certificate has expired; empty where none does."""
         for read in self.reads:
             if read.problem is not None and any(word in _said(read).lower() for word in _EXPIRED):
+                return _said(read)
+        return ""
+
+    @property
+    def not_yet_valid(self) -> str:
+        """The words of a failed read that say a certificate begins in the future; empty where none does."""
+        for read in self.reads:
+            if read.problem is not None and _EARLY.search(_said(read)) is not None:
                 return _said(read)
         return ""
 

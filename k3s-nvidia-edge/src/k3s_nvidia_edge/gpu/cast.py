@@ -9,7 +9,10 @@ from edge_llm_tests import Recording
 from edge_llm_tests.fields import objects, text
 from edge_llm_tests.objects import Pod, Workload, daemonsets, pods
 
-__all__ = ["Cast", "Role", "cast", "plugin_daemonsets", "role_of", "toolkit_daemonsets"]
+__all__ = ["PODS_PER_ROLE", "Cast", "Role", "cast", "plugin_daemonsets", "role_of", "toolkit_daemonsets"]
+
+PODS_PER_ROLE = 8
+"""Pods of a role whose logs are read; those of more would say the same."""
 
 _OTHER_VENDORS = frozenset({"rocm", "amd", "intel", "habana", "xilinx", "generic", "squat", "smarter"})
 _NOT_THE_PLUGIN = ("gpu-feature-discovery", "mps-control-daemon", "config-manager")

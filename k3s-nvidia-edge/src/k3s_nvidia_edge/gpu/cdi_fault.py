@@ -31,7 +31,22 @@ def cdi_fault(observed: GpuState) -> Fault | None:
             f"pod {each.pod.path} does not start, no CDI specification has its device: {each.said[-220:]}",
             _about(each),
         )
-    return _mismatch(observed) if observed.host_driver_works else None
+    return _disabled(observed) or (_mismatch(observed) if observed.host_driver_works else None)
+
+
+def _disabled(observed: GpuState) -> Fault | None:
+    """Devices are handed over by CDI, containerd may not use it, and the serving pod has no other way."""
+    config = observed.containerd
+    if not config.seen or config.value.cdi is not False or config.value.default_is_nvidia:
+        return None
+    if not observed.cdi_plugin or (pod := observed.classless_pod) is None:
+        return None
+    return Fault(
+        "CdiDisabled",
+        f"the device plugin hands the card over by CDI, containerd has enable_cdi = false, and pod {pod.path}"
+        " has no runtime class of NVIDIA's: it is given the card and does not get it",
+        {"namespace": pod.namespace, "pod": pod.name},
+    )
 
 
 def is_stale(trouble: Trouble, observed: GpuState) -> bool:

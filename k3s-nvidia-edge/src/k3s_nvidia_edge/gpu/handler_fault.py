@@ -87,6 +87,15 @@ def _missing(observed: GpuState, said: str) -> Fault:
             " the NVIDIA container toolkit is not installed",
             about,
         )
+    config = observed.containerd
+    if config.seen and programs and not config.value.of_k3s and not config.value.drop_ins:
+        return Fault(
+            "TemplateReplaced",
+            f"{head}containerd's configuration has no runtime handler {name!r}, and nothing of what k3s"
+            " writes by itself: a template (config-v3.toml.tmpl) replaces it, so k3s adds no handler, though"
+            f" {programs[0]} is there",
+            about,
+        )
     started = _k3s_start(observed)
     since = f" (k3s runs since {started:%Y-%m-%d %H:%M})" if started else ""
     found = f"{programs[0]} is there" if programs else "whether the toolkit is there was not seen"

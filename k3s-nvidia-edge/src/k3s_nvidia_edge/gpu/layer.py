@@ -10,7 +10,7 @@ from edge_llm_tests.ollama import log_key
 from edge_llm_tests.upstream import upstream_releases
 
 from k3s_nvidia_edge.gpu import api_server, service_unit
-from k3s_nvidia_edge.gpu.cast import Cast, Role, cast
+from k3s_nvidia_edge.gpu.cast import PODS_PER_ROLE, Cast, Role, cast
 from k3s_nvidia_edge.gpu.contracts import CONTRACTS
 from k3s_nvidia_edge.gpu.observe import observe
 from k3s_nvidia_edge.gpu.spec import GpuSpec
@@ -19,7 +19,6 @@ __all__ = ["LAYER"]
 
 _PACKAGE = "k3s_nvidia_edge"
 _RELEASE, _NAMESPACE, _CHART = "gpu", "gpu-operator", "k3s-nvidia-edge"
-_PODS_PER_ROLE = 8  # logs of more would say the same
 _CORE_READS = (
     f"command:{service_unit.KEY}",
     "file:/etc/rancher/k3s/config.yaml",
@@ -44,7 +43,7 @@ def _reads(spec: GpuSpec, recording: Recording) -> tuple[str, ...]:
 def _logs(recording: Recording) -> Iterator[str]:
     players = recording.view(cast).or_else(Cast())
     for role in (Role.PLUGIN, Role.TOOLKIT, Role.DRIVER, Role.OPERATOR, Role.PROVISIONER):
-        for pod in players.of(role)[:_PODS_PER_ROLE]:
+        for pod in players.of(role)[:PODS_PER_ROLE]:
             if role != Role.PLUGIN and pod.ready:
                 continue
             for container in pod.containers:

@@ -1,18 +1,20 @@
 """What was seen of k3s: each read parsed once, looked at when a contract asks."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Event, Node, Pod, Workload, daemonsets, deployments, nodes
 from edge_llm_tests.ollama import installations, log_key
-from edge_llm_tests.reads import Sight, UnseenError
+from edge_llm_tests.reads import Sight, UnseenError, see
 
 from k3s_nvidia_edge.gpu.api_server import ApiServer, api_server
 from k3s_nvidia_edge.gpu.cast import Cast, Role, cast, plugin_daemonsets, toolkit_daemonsets
 from k3s_nvidia_edge.gpu.containerd import CONFIG_PATH, Containerd, containerd
+from k3s_nvidia_edge.gpu.node_choice import gpu_nodes, serving_nodes
 from k3s_nvidia_edge.gpu.operator_state import ClusterPolicy, cluster_policies
+from k3s_nvidia_edge.gpu.pod_log import last_log, read_log
 from k3s_nvidia_edge.gpu.resources import Asked, asked, nvidia_resources, withdrawn
 from k3s_nvidia_edge.gpu.service_unit import Unit, units
 from k3s_nvidia_edge.gpu.spec import GpuSpec
@@ -23,7 +25,6 @@ from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, nvidia_smi
 
 __all__ = ["GpuState", "observe"]
 
-_GPU_LABELS = (("nvidia.com/gpu.present", "true"), ("feature.node.kubernetes.io/pci-10de.present", "true"))
 _BINARY_GLOBS = ("/usr/bin/nvidia-container-runtime*", "/usr/local/nvidia/toolkit/nvidia-container-runtime*")
 
 
@@ -57,7 +58,7 @@ class GpuState:
             UnseenError: The nodes were not seen.
         """
         every = self.recording.view(nodes).value
-        chosen = self.recording.view(_gpu_nodes if self.spec.has_gpu else _serving_nodes).or_else(())
+        chosen = self.recording.view(gpu_nodes if self.spec.has_gpu else serving_nodes).or_else(())
         return chosen or every
 
     @property
@@ -182,9 +183,21 @@ class GpuState:
         return {name: count for node in self.nodes for name, count in withdrawn(node).items()}
 
     @property
+    def asks(self) -> Sight[Asked | None]:
+        """The GPU resource that the serving pod asks for; None where it asks for none."""
+        return self.recording.view(asked)
+
+    @property
     def asked(self) -> Asked | None:
         """The GPU resource that the serving pod asks for; None where it asks for none or was not seen."""
-        return self.recording.view(asked).or_else(None)
+        return self.asks.or_else(None)
+
+    @property
+    def classless_pod(self) -> Pod | None:
+        """A serving pod that asks for a card and has no runtime class of NVIDIA's; None for none seen."""
+        found = self.recording.view(installations).or_else(())[:1] if self.asked else ()
+        pods = (pod for one in found for pod in one.live_pods)
+        return next((pod for pod in pods if "nvidia" not in pod.spec.runtime_class), None)
 
     @property
     def wanted_resource(self) -> str:
@@ -224,7 +237,18 @@ class GpuState:
 
     def log(self, pod: Pod, container: str) -> Sight[str]:
         """The last lines of a container, those before its restart where it has none now."""
-        return Sight((log_key(pod, container),), *_log(self.recording, pod, container))
+        return Sight((log_key(pod, container),), *last_log(self.recording, pod, container))
+
+    def log_of(self, pod: Pod) -> Sight[str]:
+        """The last lines of whichever of a pod's app containers has any; of none, why not."""
+        names = [each.name for each in pod.containers if not each.init]
+        return see(read_log, self.recording, pod, names)
+
+    def age(self, pod: Pod) -> timedelta | None:
+        """How long the youngest app container of a pod has run; None where none runs."""
+        begun = [each.state.started for each in pod.containers if not each.init]
+        known = [each for each in begun if each is not None]
+        return self.now - max(known) if known else None
 
     def logs(self, pod: Pod) -> str:
         """The last lines of all app containers of a pod, as far as they were read."""
@@ -259,21 +283,6 @@ def _started_since(pod: Pod, moment: datetime) -> bool:
     return any(each.state.started is not None and each.state.started >= moment for each in pod.containers)
 
 
-def _gpu_nodes(recording: Recording) -> tuple[Node, ...]:
-    return tuple(node for node in recording.view(nodes).value if _has_gpu(node))
-
-
-def _serving_nodes(recording: Recording) -> tuple[Node, ...]:
-    serving = {pod.node for one in recording.view(installations).value for pod in one.live_pods}
-    return tuple(node for node in recording.view(nodes).value if node.name in serving)
-
-
-def _has_gpu(node: Node) -> bool:
-    if any(name.startswith("nvidia.com/") for name in node.capacity):
-        return True
-    return any(node.labels.get(key) == value for key, value in _GPU_LABELS)
-
-
 def _binaries(recording: Recording) -> frozenset[str]:
     return frozenset(path for pattern in _BINARY_GLOBS for path in recording.glob(pattern))
 
@@ -283,16 +292,3 @@ def _runtime_classes(recording: Recording) -> dict[str, str]:
         text(raw, "metadata", "name"): text(raw, "handler")
         for raw in recording.api("/apis/node.k8s.io/v1/runtimeclasses").items
     }
-
-
-def _log(recording: Recording, pod: Pod, container: str) -> tuple[str | None, UnseenError | None]:
-    unseen: UnseenError | None = None
-    for previous in (False, True):
-        try:
-            if body := recording.log(pod.namespace, pod.name, container, previous=previous):
-                return body, None
-        except UnseenError as error:
-            unseen = unseen or error
-    return None, unseen or UnseenError(
-        log_key(pod, container), "Unavailable", f"the log of {pod.path} is empty"
-    )

@@ -25,6 +25,8 @@ def offer_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
         return None
     if gone := observed.withdrawn.get(wanted):
         return _unhealthy(wanted, offered, gone, observed)
+    if fault := _mig_pending(wanted, observed):
+        return fault
     other = [f"{count} x {name}" for name, count in offers.items() if name != wanted]
     if other:
         return Fault(
@@ -63,6 +65,20 @@ def _mig_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     if not slices and not whole and not any(card.mig_devices for card in smi.cards):
         return Fault("MigWithoutDevices", f"MIG is enabled on {smi.cards[0]}, and it has no MIG device", {})
     return None
+
+
+def _mig_pending(wanted: str, observed: GpuState) -> Fault | None:
+    """A slice that is asked for while MIG waits for a reset of its card."""
+    cards = observed.smi.cards if observed.smi is not None and wanted.startswith(MIG_PREFIX) else ()
+    waiting = next((card for card in cards if card.mig_pending and not card.mig), None)
+    if waiting is None:
+        return None
+    return Fault(
+        "MigPending",
+        f"{wanted} is asked for, and MIG of {waiting} is pending: it comes with a reset of the card, and its"
+        " devices have to be made then",
+        {"resource": wanted, "address": waiting.bus_id},
+    )
 
 
 def _unhealthy(wanted: str, offered: int, gone: int, observed: GpuState) -> Fault:

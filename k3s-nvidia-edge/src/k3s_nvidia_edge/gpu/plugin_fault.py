@@ -3,11 +3,11 @@
 import re
 
 from edge_llm_tests.fields import objects, text, texts
-from edge_llm_tests.objects import Container, Node, Pod, Workload
+from edge_llm_tests.objects import Container, Event, Node, Pod, Workload
 
 from k3s_nvidia_edge.fault import Fault
 
-__all__ = ["placement_fault", "pod_fault", "unmatched_label", "untolerated_taint"]
+__all__ = ["is_registered", "placement_fault", "pod_fault", "refusal", "unmatched_label", "untolerated_taint"]
 
 _BLIND = (
     "no devices found",
@@ -21,6 +21,24 @@ _BLIND = (
     "error_driver_not_loaded",
 )
 _PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
+_PULL_AGAIN = (
+    "toomanyrequests",
+    "too many requests",
+    "rate limit",
+    "no such host",
+    "dial tcp",
+    "i/o timeout",
+    "connection refused",
+    "tls handshake",
+    "x509",
+    "unreachable",
+    "eof",
+    "no space left",
+)
+"""Words of a pull that may succeed by itself, once network, registry or disk let it."""
+
+_REGISTERED = re.compile(r"registered (?:device plugin|\S+ with \d+ device)", re.IGNORECASE)
+_REFUSALS = ("FailedCreate", "FailedCreatePod")
 _KEEPING_EFFECTS = ("NoSchedule", "NoExecute")
 _CONTROLLER_TAINTS = (
     "node.kubernetes.io/not-ready",
@@ -63,6 +81,29 @@ def placement_fault(workload: Workload, nodes: tuple[Node, ...]) -> Fault | None
         else:
             return None
     return reasons[0] if reasons else None
+
+
+def refusal(events: tuple[Event, ...], workload: Workload) -> Fault | None:
+    """Why the API server refuses the pods of a DaemonSet: quota, policy, a webhook, a service account."""
+    about = ("DaemonSet", workload.namespace, workload.name)
+    said = next((each.message for each in reversed(events) if each.about == about and _refuses(each)), "")
+    if not said:
+        return None
+    return Fault(
+        "PluginRefused",
+        f"the API server refuses the pods of the device plugin {workload.path}: {said[:300]}",
+        {"namespace": workload.namespace, "daemonset": workload.name},
+        independent=True,
+    )
+
+
+def _refuses(event: Event) -> bool:
+    return event.warning and event.reason in _REFUSALS
+
+
+def is_registered(log: str) -> bool:
+    """Whether a plugin's log says that the kubelet has it."""
+    return _REGISTERED.search(log) is not None
 
 
 def untolerated_taint(workload: Workload, node: Node) -> str:
@@ -118,11 +159,12 @@ def pod_fault(
     }
     for container in pod.containers:
         if container.state.waiting in _PULL:
+            later = any(word in container.state.message.lower() for word in _PULL_AGAIN)
             return Fault(
-                "PluginImageMissing",
+                "PluginImageUnreachable" if later else "PluginImageMissing",
                 f"the image {container.image} of {pod.path} cannot be pulled:"
-                f" {container.state.message[:160]}",
-                about,
+                f" {container.state.message[-260:]}",
+                {**about, "image": container.image},
             )
     if waiting := _waiting_init(pod):
         return Fault(
@@ -195,7 +237,7 @@ def _end_of(container: Container, said: str) -> str:
 def _telling(log: str) -> str:
     """The line of a log that tells most: the last one with an error, or the one that says it is blind."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    registered = max((i for i, line in enumerate(lines) if "Registered device plugin" in line), default=-1)
+    registered = max((i for i, line in enumerate(lines) if is_registered(line)), default=-1)
     after = lines[registered + 1 :]
     errors = [line for line in after if _ERROR_LINE.match(line) or _is_blind(line.lower())]
     blind = [line for line in errors if _is_blind(line.lower())]

@@ -7,7 +7,7 @@ from k3s_nvidia_edge.host.driver_fault import bus_loss, initialisation_fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, SmiAnswer
 from k3s_nvidia_edge.host.observe import HostState
-from k3s_nvidia_edge.host.xid import HARDWARE, xids
+from k3s_nvidia_edge.host.xid import xids
 
 __all__ = ["answer_fault", "surfaced_fault"]
 
@@ -66,7 +66,7 @@ def _mismatch(smi: NvidiaSmi, observed: HostState, log: KernelLog) -> Fault:
 
 
 def _hangs(smi: NvidiaSmi, log: KernelLog) -> Fault:
-    found = [xid for xid in xids(log) if xid.number in HARDWARE]
+    found = [xid for xid in xids(log) if xid.hardware]
     if found and found[-1].number in _GSP_XIDS:
         return Fault(
             "FirmwareHangs",

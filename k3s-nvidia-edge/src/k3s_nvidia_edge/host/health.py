@@ -7,7 +7,7 @@ from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.spec import HostSpec
-from k3s_nvidia_edge.host.xid import MEANINGS, Xid, is_hardware, xids
+from k3s_nvidia_edge.host.xid import MEANINGS, Xid, xids
 
 __all__ = ["counter_fault", "plugin_fault", "slowdown_fault", "xid_fault"]
 
@@ -50,7 +50,7 @@ def counter_fault(card: Card) -> Fault | None:
 def xid_fault(spec: HostSpec, observed: HostState, log: KernelLog) -> Fault | None:
     """A hardware Xid since the driver was loaded: recent, or with the device still withdrawn for it."""
     since_load = log.since_driver_load
-    found = [xid for xid in xids(since_load) if is_hardware(xid.number) or _needs_reset(xid)]
+    found = [xid for xid in xids(since_load) if xid.hardware or _needs_reset(xid)]
     if not found:
         return None
     last = found[-1]

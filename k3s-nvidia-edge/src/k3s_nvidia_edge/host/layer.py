@@ -2,7 +2,7 @@
 
 from edge_llm_tests import Layer, Recording
 
-from k3s_nvidia_edge.host import kernel_log, module, nvidia_smi, pci
+from k3s_nvidia_edge.host import connections, filesystem, kernel_log, module, nvidia_smi, pci
 from k3s_nvidia_edge.host.contracts import CONTRACTS
 from k3s_nvidia_edge.host.observe import observe
 from k3s_nvidia_edge.host.spec import HostSpec
@@ -27,8 +27,17 @@ _CARD_READS = (
 )
 
 
-def _reads(spec: HostSpec, _recording: Recording) -> tuple[str, ...]:
-    return (*_CARD_READS, *_MACHINE_READS) if spec.has_gpu else _MACHINE_READS
+_REFINED_READS = (
+    f"file:{filesystem.MOUNTS_PATH}",
+    f"file:{connections.COUNT_PATH}",
+    f"file:{connections.LIMIT_PATH}",
+)
+
+
+def _reads(spec: HostSpec, recording: Recording) -> tuple[str, ...]:
+    """Core reads; once the host lets itself be read, what proves the same where the kernel log is denied."""
+    refined = _REFINED_READS if recording.has(_MACHINE_READS[0]) else ()
+    return (*(_CARD_READS if spec.has_gpu else ()), *_MACHINE_READS, *refined)
 
 
 LAYER = Layer(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from edge_llm_tests import Recording
 
-__all__ = ["Disk", "Memory", "disks", "inotify_instances", "memory"]
+__all__ = ["Disk", "Memory", "devices", "disks", "inotify_instances", "memory"]
 
 _FIELD = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 _DF_COLUMNS = 6
@@ -59,6 +59,17 @@ def disks(recording: Recording) -> tuple[Disk, ...]:
     if not found:
         raise ValueError("lists no disk")
     return tuple(found.values())
+
+
+def devices(recording: Recording) -> frozenset[str]:
+    """Names of the block devices that are mounted, such as `nvme0n1p2`; none where a mapper hides them.
+
+    Use as `recording.view(devices)`.
+    """
+    names = [line.split()[0] for line in recording.command("df -Pk").output.splitlines()[1:] if line.strip()]
+    if any(name.startswith("/dev/mapper/") for name in names):
+        return frozenset()
+    return frozenset(name.removeprefix("/dev/") for name in names if name.startswith("/dev/"))
 
 
 def inotify_instances(recording: Recording) -> int:

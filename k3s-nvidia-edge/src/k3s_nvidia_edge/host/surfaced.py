@@ -15,7 +15,14 @@ from edge_llm_tests.reads import UnseenError
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, classified
 from k3s_nvidia_edge.host.xid import is_hardware
 
-__all__ = ["Surfaced", "exhausted_watches", "plugin_hardware_xid", "surfaced", "unsatisfied_image"]
+__all__ = [
+    "Surfaced",
+    "exhausted_watches",
+    "plugin_hardware_xid",
+    "surfaced",
+    "unsatisfied_image",
+    "unwritable_path",
+]
 
 _RECENT = timedelta(hours=1)  # the API server forgets events after an hour
 _LOG = re.compile(r"/pods/([^/]+)/log\?")
@@ -28,6 +35,12 @@ _WATCHES = re.compile(
     re.IGNORECASE,
 )
 _UNSATISFIED = re.compile(r"requirement error: unsatisfied condition: [^\n]{1,120}")
+_UNWRITABLE = re.compile(
+    r"[^\s\"']*/(?:var/lib/(?:kubelet|rancher|containerd)|run/(?:k3s|containerd))/(?:(?!rootfs/)\S)*"
+    r": read-only file system",
+    re.IGNORECASE,
+)
+"""A path of the node's own; below a container's rootfs, it is the container that is read-only on purpose."""
 _NO_DRIVER = ("libnvidia-ml.so.1: cannot open", "driver not loaded", "driver_not_loaded")
 _SAID_LIMIT = 220
 
@@ -90,6 +103,17 @@ def unsatisfied_image(recording: Recording) -> str:
     for where, said in _sayings(recording):
         if found := _UNSATISFIED.search(said):
             return f"{where}: {found[0]}"
+    return ""
+
+
+def unwritable_path(recording: Recording) -> str:
+    """Who could not be started for a file system of the node that is read-only; empty where nobody.
+
+    Use as `recording.view(unwritable_path)`.
+    """
+    for where, said in _sayings(recording):
+        if found := _UNWRITABLE.search(said):
+            return f"{where}: {found[0][-_SAID_LIMIT:]}"
     return ""
 
 

@@ -32,6 +32,7 @@ _LOADED = ("model.resident", "model.loadable", "model.present", "serving.answers
         "host.driver-answers",
         "host.driver-fit",
         "host.device-nodes",
+        "host.fabric",
         "host.card-healthy",
     ),
     applies=lambda spec: spec.processor != "",

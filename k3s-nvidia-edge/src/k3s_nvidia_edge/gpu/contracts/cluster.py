@@ -19,7 +19,7 @@ __all__ = ["api", "cluster_dns", "cni", "node_ready", "service", "storage"]
     "gpu.service",
     "the k3s service runs on the node",
     reasons=("ServiceFailed", "ServiceStopped", "ServiceRestarts", "ServiceStarting", "NoServiceUnit"),
-    after=("host.memory-available",),
+    after=("host.memory-available", "host.disks-writable", "host.connections"),
 )
 def service(spec: GpuSpec, observed: GpuState) -> Result:
     """An API that answers is proof enough; where it does not, the unit tells why."""
@@ -56,12 +56,17 @@ def service(spec: GpuSpec, observed: GpuState) -> Result:
 @contract(
     "gpu.api",
     "the Kubernetes API is reachable, ready, and lets itself be read",
-    reasons=("CertificatesExpired", "ApiNotReady"),
+    reasons=("CertificatesExpired", "ClockBehindCertificates", "ApiNotReady"),
     after=("gpu.service", "host.memory-available"),
 )
 def api(spec: GpuSpec, observed: GpuState) -> Result:
     """Not to be let in is no fault of the cluster; certificates that have run out are."""
     server = observed.api.value
+    if early := server.not_yet_valid:
+        return failed(
+            "ClockBehindCertificates",
+            f"a certificate of the API is not valid yet: the clock of tool or node is behind: {early}",
+        )
     if expired := server.expired:
         return failed("CertificatesExpired", f"a certificate of the API has expired: {expired}")
     if not_ready := server.not_ready:

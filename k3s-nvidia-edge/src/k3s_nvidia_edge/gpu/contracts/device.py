@@ -1,16 +1,23 @@
 """Promises about the GPU as a resource: the device plugin, what the node offers, the operator."""
 
-from edge_llm_tests import Result, contract, failed, passed
+from datetime import timedelta
 
-from k3s_nvidia_edge.gpu.cast import Role
+from edge_llm_tests import Result, contract, failed, passed, unknown
+from edge_llm_tests.objects import Pod
+
+from k3s_nvidia_edge.fault import Fault
+from k3s_nvidia_edge.gpu.cast import PODS_PER_ROLE, Role
 from k3s_nvidia_edge.gpu.observe import GpuState
 from k3s_nvidia_edge.gpu.offer_fault import offer_fault
 from k3s_nvidia_edge.gpu.operator_fault import operator_fault, parts_fault
-from k3s_nvidia_edge.gpu.plugin_fault import placement_fault, pod_fault
+from k3s_nvidia_edge.gpu.plugin_fault import is_registered, placement_fault, pod_fault, refusal
 from k3s_nvidia_edge.gpu.spec import GpuSpec
 from k3s_nvidia_edge.gpu.trouble import mount_failure
 
 __all__ = ["allocatable", "device_plugin", "operator", "operator_parts"]
+
+_YOUNG = timedelta(seconds=15)  # a plugin registers within a second; the kubelet takes some to tell
+_TRIES_MIN = 2
 
 
 def _has_gpu(spec: GpuSpec) -> bool:
@@ -30,6 +37,9 @@ def _has_gpu(spec: GpuSpec) -> bool:
         "PluginNotStarted",
         "PluginCrashes",
         "PluginBlind",
+        "PluginImageUnreachable",
+        "PluginRefused",
+        "PluginStarting",
     ),
     after=(
         "host.file-watches",
@@ -45,30 +55,37 @@ def _has_gpu(spec: GpuSpec) -> bool:
         "gpu.cdi",
     ),
     applies=_has_gpu,
+    terminal=("PluginNotTolerating", "PluginImageMissing", "PluginCrashes", "PluginBlind"),
 )
 def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
     """Running and Ready says little: a patient plugin waits for ever for a GPU that it cannot see."""
     pods, plugins = observed.of(Role.PLUGIN), observed.plugins
     config = observed.containerd
+    waiting: Result | None = None
     for pod in pods:
-        if pod.ready and observed.offers:
-            continue  # the node offers what it sees, whatever an old line of its log says
-        fault = pod_fault(
-            pod,
-            observed.logs(pod),
-            default_is_nvidia=config.seen and config.value.default_is_nvidia,
-            runtime_class=spec.runtime_class,
-            waits_for=mount_failure(observed.recording, pod),
-        )
-        if fault is not None:
-            return fault.result
+        if not (pod.ready and observed.offers):  # a node that offers it proves more than an old line of a log
+            fault = pod_fault(
+                pod,
+                observed.logs(pod),
+                default_is_nvidia=config.seen and config.value.default_is_nvidia,
+                runtime_class=spec.runtime_class,
+                waits_for=mount_failure(observed.recording, pod),
+            )
+            if fault is not None and not _is_young(pod, fault, observed):
+                return fault.result
+        waiting = waiting or _starting(pod, observed)
+    if waiting is not None:
+        return waiting
     if pods:
-        return passed(f"{len(pods)} device plugins run, and see the GPU as far as they say")
+        said = [observed.log_of(pod).value for pod in pods[:PODS_PER_ROLE]]  # raises where none was read
+        return passed(f"{len(pods)} device plugins run, and see the GPU as far as {len(said)} of them say")
     for workload in plugins:
         if fault := placement_fault(workload, observed.nodes):
             return fault.result
     if plugins:
         first = plugins[0]
+        if refused := refusal(observed.events, first):
+            return refused.result
         return failed(
             "PluginNotScheduled",
             f"DaemonSet {first.path} has no pod on {', '.join(node.name for node in observed.nodes[:3])}",
@@ -82,6 +99,28 @@ def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
     return failed("NoDevicePlugin", "no device plugin for NVIDIA GPUs is deployed")
 
 
+def _is_young(pod: Pod, fault: Fault, observed: GpuState) -> bool:
+    """Whether a crash or a blind look is too new to be the last word: the plugin may be tried again."""
+    if fault.reason not in ("PluginCrashes", "PluginBlind"):
+        return False
+    restarts = sum(each.restarts for each in pod.containers)
+    age = observed.age(pod)
+    return restarts < _TRIES_MIN and age is not None and age < _YOUNG
+
+
+def _starting(pod: Pod, observed: GpuState) -> Result | None:
+    """A plugin that has just started and has not registered: what the node offers may be from before it."""
+    age = observed.age(pod)
+    if age is None or age >= _YOUNG or is_registered(observed.log_of(pod).or_else("")):
+        return None
+    return unknown(
+        "PluginStarting",
+        f"device plugin {pod.path} runs since {age.total_seconds():.0f} s and has not registered yet",
+        namespace=pod.namespace,
+        pod=pod.name,
+    )
+
+
 @contract(
     "gpu.allocatable",
     "a node offers the GPUs that the profile promises, by the name that the serving pod asks for",
@@ -92,18 +131,17 @@ def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
         "OtherResourceName",
         "WholeGpuUnderMig",
         "MigWithoutDevices",
+        "MigPending",
     ),
     after=("gpu.device-plugin", "host.card-healthy", "host.cards-complete", "gpu.node-ready"),
     applies=_has_gpu,
 )
 def allocatable(spec: GpuSpec, observed: GpuState) -> Result:
     """MIG and time-slicing may rename the resource; that is fine where the pod asks for it by that name."""
-    fault = offer_fault(spec, observed)
-    return (
-        fault.result
-        if fault
-        else passed(", ".join(f"{count} x {name}" for name, count in observed.offers.items()))
-    )
+    if fault := offer_fault(spec, observed):
+        return fault.result
+    _ = observed.asks.value  # raises: without it, the name that is asked for is not known
+    return passed(", ".join(f"{count} x {name}" for name, count in observed.offers.items()))
 
 
 @contract(

@@ -72,7 +72,7 @@ def toolkit(spec: GpuSpec, observed: GpuState) -> Result:
 @contract(
     "gpu.runtime-handler",
     "containerd knows the handler of the NVIDIA runtime class, and its program is there",
-    reasons=("HandlerMissing", "ToolkitMissing", "RuntimeBinaryMissing", "DockerRuntime"),
+    reasons=("HandlerMissing", "TemplateReplaced", "ToolkitMissing", "RuntimeBinaryMissing", "DockerRuntime"),
     after=("gpu.toolkit", "host.driver-loaded"),
     applies=_has_gpu,
 )
@@ -119,7 +119,7 @@ def runtime_class(spec: GpuSpec, observed: GpuState) -> Result:
 @contract(
     "gpu.cdi",
     "what the runtime mounts into GPU containers is of the loaded driver",
-    reasons=("StaleCdi", "CdiDeviceUnknown", "ContainerDriverMismatch"),
+    reasons=("StaleCdi", "CdiDeviceUnknown", "CdiDisabled", "ContainerDriverMismatch"),
     after=("host.driver-answers", "gpu.node-ready"),
     applies=_has_gpu,
 )

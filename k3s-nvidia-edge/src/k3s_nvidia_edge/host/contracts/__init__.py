@@ -9,6 +9,8 @@ __all__ = ["CONTRACTS"]
 CONTRACTS: tuple[Contract, ...] = (
     machine.memory_available,
     machine.file_watches,
+    machine.disks_writable,
+    machine.connections,
     driver.card_on_bus,
     driver.driver_loaded,
     driver.driver_answers,

@@ -2,6 +2,7 @@
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
 
+from k3s_nvidia_edge.host.denial import denied_access
 from k3s_nvidia_edge.host.health import counter_fault, plugin_fault, slowdown_fault, xid_fault
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.platform import Platform
@@ -58,7 +59,7 @@ def card_healthy(spec: HostSpec, observed: HostState) -> Result:
 @contract(
     "host.device-nodes",
     "the device nodes that CUDA opens are there, nvidia-uvm among them",
-    reasons=("UvmMissing", "DeviceNodeMissing", "LostInSuspend", "ComputeProhibited"),
+    reasons=("UvmMissing", "DeviceNodeMissing", "LostInSuspend", "ComputeProhibited", "AccessDenied"),
     after=("host.driver-answers",),
     applies=_has_gpu,
 )
@@ -85,6 +86,8 @@ def device_nodes(spec: HostSpec, observed: HostState) -> Result:
         return failed("UvmMissing", f"/dev/nvidia-uvm is not there{module}: nvidia-smi works, CUDA cannot")
     if missing := [node for node in ("/dev/nvidiactl", "/dev/nvidia0") if node not in devices]:
         return failed("DeviceNodeMissing", f"{missing[0]} is not there", node=missing[0])
+    if log.seen and (denied := denied_access(observed, log.value)):
+        return failed("AccessDenied", f"a security module of the kernel denies containers the card: {denied}")
     return passed(f"{len(devices)} device nodes, nvidia-uvm among them")
 
 

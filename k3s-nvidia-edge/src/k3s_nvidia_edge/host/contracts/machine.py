@@ -4,11 +4,22 @@ from datetime import timedelta
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
 
+from k3s_nvidia_edge.host.connections import connection_fault
+from k3s_nvidia_edge.host.filesystem import filesystem_fault
 from k3s_nvidia_edge.host.memory_fault import kernel_kill
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.spec import HostSpec
 
-__all__ = ["clock", "disk_space", "file_watches", "inotify_instances", "memory_available", "memory_headroom"]
+__all__ = [
+    "clock",
+    "connections",
+    "disk_space",
+    "disks_writable",
+    "file_watches",
+    "inotify_instances",
+    "memory_available",
+    "memory_headroom",
+]
 
 _ZONE_STEP = timedelta(minutes=15)  # every time zone is a multiple of it away from UTC
 
@@ -43,6 +54,28 @@ def file_watches(spec: HostSpec, observed: HostState) -> Result:
     if complaint := observed.exhausted_watches.or_else(""):
         return failed("InotifyExhausted", f"the host has no inotify instances left: {complaint}")
     return passed(f"{observed.inotify_instances.value} inotify instances per user, and nobody lacks one")
+
+
+@contract(
+    "host.disks-writable",
+    "the machine can write to its disks",
+    reasons=("FilesystemReadOnly", "DiskFailing"),
+)
+def disks_writable(spec: HostSpec, observed: HostState) -> Result:
+    """A disk that errs makes the kernel mount it read-only: what runs runs on, and nothing new starts."""
+    fault = filesystem_fault(observed.recording)
+    return fault.result if fault else passed("no file system was made read-only, no disk reports errors")
+
+
+@contract(
+    "host.connections",
+    "the kernel can track new connections",
+    reasons=("ConntrackFull", "NeighbourTableFull"),
+)
+def connections(spec: HostSpec, observed: HostState) -> Result:
+    """A full table drops packets of whoever comes next: everything above times out at random."""
+    fault = connection_fault(observed.recording)
+    return fault.result if fault else passed("no table of the kernel's network is full")
 
 
 @contract(

@@ -1,0 +1,107 @@
+"""File systems of the machine: whether one became read-only, or the disk below it fails."""
+
+import re
+from datetime import timedelta
+
+from edge_llm_tests import Recording
+from edge_llm_tests.reads import UnseenError
+
+from k3s_nvidia_edge.fault import Fault
+from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
+from k3s_nvidia_edge.host.memory import devices
+from k3s_nvidia_edge.host.surfaced import unwritable_path
+
+__all__ = ["MOUNTS_PATH", "filesystem_fault", "read_only_mounts"]
+
+MOUNTS_PATH = "/proc/mounts"
+_NEEDED = ("/", "/var", "/var/lib", "/var/lib/kubelet")
+_NEEDED_BELOW = "/var/lib/rancher"
+_PSEUDO = frozenset({"overlay", "tmpfs", "squashfs", "proc", "sysfs", "iso9660", "erofs"})
+_FIELDS_MIN = 4
+_RECENT = timedelta(hours=1)
+_READ_ONLY = re.compile(
+    r"\((?P<a>[\w.-]+)\): Remounting filesystem read-only"
+    r"|BTRFS (?:info|error|warning|critical) \(device (?P<b>[\w.-]+)[^)]*\): forced readonly"
+    r"|XFS \((?P<c>[\w.-]+)\): (?:Filesystem has been shut down|log I/O error -5)",
+    re.IGNORECASE,
+)
+_WRITABLE = re.compile(r"\((?P<a>[\w.-]+)\): (?:re-?mounted .*r/w|mounted filesystem .*r/w)", re.IGNORECASE)
+_FAILING = re.compile(
+    r"I/O error, dev (?P<a>[\w-]+), sector|(?P<b>nvme\d+): Disabling device after reset failure"
+    r"|Buffer I/O error on dev (?P<c>[\w-]+),",
+    re.IGNORECASE,
+)
+
+
+def read_only_mounts(recording: Recording) -> tuple[str, ...]:
+    """Mount points that the cluster writes to and that are read-only now. Use as `recording.view(...)`."""
+    found: dict[str, bool] = {}
+    for line in recording.file(MOUNTS_PATH).content.splitlines():
+        fields = line.split()
+        if len(fields) >= _FIELDS_MIN and fields[2] not in _PSEUDO:
+            found[fields[1]] = "ro" in fields[3].split(
+                ","
+            )  # the last of several on one point is the one seen
+    if not found:
+        raise ValueError("lists no mount")
+    return tuple(
+        point
+        for point, read_only in found.items()
+        if read_only and (point in _NEEDED or point.startswith(_NEEDED_BELOW))
+    )
+
+
+def filesystem_fault(recording: Recording) -> Fault | None:
+    """What keeps the machine from writing to its disks; None where nothing was seen to.
+
+    Raises:
+        UnseenError: Neither the kernel log nor the mounts were seen, and no pod complains.
+    """
+    log, mounts = recording.view(kernel_log), recording.view(read_only_mounts)
+    if mounts.seen and mounts.value:
+        return Fault(
+            "FilesystemReadOnly",
+            f"mounted read-only: {', '.join(mounts.value)}{_cause(log.or_else(KernelLog(())))}",
+        )
+    if log.seen and not mounts.seen and (said := _remounted(log.value)):
+        return Fault("FilesystemReadOnly", f"the kernel made a file system read-only: {said}")
+    if log.seen and (failing := _failing(log.value, recording)):
+        return Fault("DiskFailing", f"the kernel reports I/O errors of a disk: {failing}")
+    if complaint := recording.view(unwritable_path).or_else(""):
+        return Fault("FilesystemReadOnly", f"pods cannot be started on a read-only file system: {complaint}")
+    if not log.seen and not mounts.seen:
+        raise log.unseen or UnseenError(f"file:{MOUNTS_PATH}", "NotObserved", "the mounts were not read")
+    return None
+
+
+def _cause(log: KernelLog) -> str:
+    said = _remounted(log)
+    return f"; the kernel says: {said}" if said else ""
+
+
+def _remounted(log: KernelLog) -> str:
+    """The newest line that made a file system read-only which was not mounted for writing since."""
+    standing: dict[str, str] = {}
+    for line in log.lines:
+        if (found := _READ_ONLY.search(line.text)) is not None:
+            standing[_device(found)] = line.text.strip()
+        elif (found := _WRITABLE.search(line.text)) is not None:
+            standing.pop(_device(found), None)
+    return next(reversed(standing.values()), "")
+
+
+def _failing(log: KernelLog, recording: Recording) -> str:
+    """The newest I/O error of the last hour, of a disk that is in use by the machine."""
+    used = recording.view(devices).or_else(frozenset())
+    line = log.within(recording.now, _RECENT).last(
+        lambda text: (found := _FAILING.search(text)) is not None and _is_used(_device(found), used)
+    )
+    return line.text.strip()[:200] if line is not None else ""
+
+
+def _is_used(device: str, used: frozenset[str]) -> bool:
+    return not used or any(each.startswith(device) for each in used)
+
+
+def _device(found: re.Match[str]) -> str:
+    return next(name for name in found.groupdict().values() if name)
