@@ -18,6 +18,7 @@ PODS = "api:/api/v1/pods"
 NODES = "api:/api/v1/nodes"
 EVENTS = "api:/api/v1/events"
 DEPLOYMENTS = "api:/apis/apps/v1/deployments"
+SERVICES = "api:/api/v1/services"
 REPLICASETS = "api:/apis/apps/v1/replicasets"
 LOG = "api:/api/v1/namespaces/llm/pods/ollama-5f7c96b8d4-tz8hk/log?container=ollama&tailLines=200"
 GPU = ServingSpec(
@@ -97,6 +98,12 @@ def test_a_healthy_cpu_box_keeps_every_promise_it_makes() -> None:
 def not_installed(reads: Reads) -> None:
     drop(reads, PODS)
     drop(reads, DEPLOYMENTS)
+    drop(reads, SERVICES)
+
+
+def workload_gone(reads: Reads) -> None:
+    drop(reads, PODS)
+    drop(reads, DEPLOYMENTS)
 
 
 def scaled_to_zero(reads: Reads) -> None:
@@ -146,6 +153,7 @@ def vanished(reads: Reads) -> None:
     ("change", "outcome", "reason"),
     [
         (not_installed, "fail", "NotInstalled"),
+        (workload_gone, "fail", "WorkloadGone"),
         (scaled_to_zero, "fail", "ScaledToZero"),
         (refused('pods "o" is forbidden: exceeded quota: gpus, requested: 1'), "fail", "QuotaExceeded"),
         (replica_failure, "fail", "QuotaExceeded"),

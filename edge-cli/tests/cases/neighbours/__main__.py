@@ -3,7 +3,10 @@
 import sys
 
 import situations_across
+import situations_collecting
+import situations_engine
 import situations_model
+import situations_refused
 import situations_serving
 import situations_telemetry
 from box import SITUATIONS, Box
@@ -12,7 +15,10 @@ __all__ = [
     "SITUATIONS",
     "Box",
     "situations_across",
+    "situations_collecting",
+    "situations_engine",
     "situations_model",
+    "situations_refused",
     "situations_serving",
     "situations_telemetry",
 ]

@@ -396,7 +396,14 @@ def ghosts_of_monitoring(box: Box) -> None:
         }
 
 
-@situation(OPERATOR, "Deployments may not be read; their pods are, and nothing is amiss")
+@situation(
+    OPERATOR,
+    "Deployments may not be read; their pods are, and whether they are all that is wanted is not known",
+    "serving",
+    outcome="unknown",
+    says="deployments",
+    never=DRIVER,
+)
 def deployments_forbidden(box: Box) -> None:
     box.refuse(DEPLOYMENTS)
 

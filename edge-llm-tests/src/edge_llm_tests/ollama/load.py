@@ -22,6 +22,8 @@ class FailureKind(StrEnum):
     STORE = "store"
     TIMEOUT = "timeout"
     KILLED = "killed"
+    UNFIT = "unfit"
+    FAULTED = "faulted"
     CRASHED = "crashed"
 
 
@@ -72,12 +74,18 @@ _PHRASES: dict[FailureKind, tuple[str, ...]] = {
     ),
     FailureKind.TIMEOUT: (r"timed out waiting for (?:llama|the)[ -](?:runner|server|model)",),
     FailureKind.KILLED: (r"(?:runner|llama[- ]server).{0,40}(?:signal: killed|no longer running: 9)",),
+    FailureKind.UNFIT: (r"no kernel image is available",),
+    FailureKind.FAULTED: (
+        r"cuda error: (?:an )?(?:illegal|unspecified|misaligned|device-side|invalid)",
+        r"ggml_assert\(|ggml_abort",
+        r"cublas_status_(?!alloc_failed)\w+",
+    ),
     FailureKind.CRASHED: (
         r"error loading llama server",
         r"llama runner process has terminated",
         r"llama[- ]server .{0,30}exited",
+        r"llama runner terminated",
         r"(?:failed|unable) to load model",
-        r"no kernel image is available",
     ),
 }
 _FAILURES = tuple((kind, re.compile("|".join(phrases), re.IGNORECASE)) for kind, phrases in _PHRASES.items())

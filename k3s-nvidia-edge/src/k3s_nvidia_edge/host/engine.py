@@ -11,7 +11,7 @@ __all__ = ["complaint", "cuda_failure", "engine_version", "lost_in_suspend"]
 _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?")
 _TOO_OLD = re.compile(
     r"driver(?: version)?(?: is)? (?:too old|insufficient)|driver too old|"
-    r"cuda driver version is insufficient",
+    r"cuda driver version is insufficient|ptx was compiled with an unsupported toolchain",
     re.IGNORECASE,
 )
 _CUDA_FAILED = re.compile(

@@ -1,19 +1,23 @@
 """Why Ollama has no pod."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from edge_llm_tests.contract import Result, failed, unknown
-from edge_llm_tests.objects import Pod
+from edge_llm_tests.objects import Pod, Service, daemonsets, refusal, standing_refusal
 from edge_llm_tests.ollama import Installation
+from edge_llm_tests.ollama.installation import PORT
 
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.where import Where
 
-__all__ = ["ABSENCE_REASONS", "diagnose_absence"]
+__all__ = ["ABSENCE_REASONS", "diagnose_absence", "diagnose_refusal"]
 
 ABSENCE_REASONS = (
     "NotInstalled",
+    "WorkloadGone",
     "ScaledToZero",
+    "NoNodeWanted",
     "QuotaExceeded",
     "RuntimeClassMissing",
     "AdmissionRefused",
@@ -22,19 +26,26 @@ ABSENCE_REASONS = (
     "Replacing",
     "NoPod",
 )
+_ENGINE = "ollama"
 _TERMINATION_LIMIT = timedelta(minutes=5)
-_REFUSAL_EVENTS = ("FailedCreate", "FailedCreatePod", "ReplicaSetCreateError")
-_CONTROLLERS = ("ReplicaSet", "Deployment", "DaemonSet", "StatefulSet")
 
 
 def diagnose_absence(observed: ServingState, one: Installation | None) -> Result:
     """Why the Ollama `one` has no pod that lives; None: why there is no Ollama."""
     if one is None:
-        return failed("NotInstalled", "no workload or pod of the cluster is an Ollama server")
+        return _not_there(observed)
     made_by_controller = any(pod.owner and pod.owner[0] == "ReplicaSet" for pod in one.pods)
     if one.workload is None and made_by_controller:
         _ = observed.deployments.value  # without the workload the reason cannot be told
     where: Where = {"namespace": one.namespace, "workload": one.reference}
+    if one.workload is not None and one.workload.kind == "DaemonSet" and one.workload.replicas == 0:
+        return failed(
+            "NoNodeWanted",
+            f"DaemonSet {one.path} wants no pod: no node meets its node selector"
+            f" {_pairs(one.workload.template.node_selector)} and affinity, or it tolerates not their taints",
+            independent=True,
+            **where,
+        )
     if one.workload is not None and one.workload.replicas == 0:
         return failed(
             "ScaledToZero",
@@ -42,8 +53,8 @@ def diagnose_absence(observed: ServingState, one: Installation | None) -> Result
             independent=True,
             **where,
         )
-    if (refusal := _refusal(observed, one)) is not None:
-        return refusal
+    if (refused := _refused(refusal(observed.recording, one.namespace, one.name), one)) is not None:
+        return refused
     if leaving := [pod for pod in one.pods if pod.terminating]:
         return _leaving(observed, leaving[0])
     if one.pods:
@@ -58,14 +69,47 @@ def diagnose_absence(observed: ServingState, one: Installation | None) -> Result
     return failed("NoPod", f"{one.path} has no pod, and no event says why", **where)
 
 
-def _refusal(observed: ServingState, one: Installation) -> Result | None:
-    said = ""
-    if one.workload is not None:
-        condition = one.workload.conditions.get("ReplicaFailure")
-        said = condition.message if condition is not None and condition.true else ""
-    if not said:
-        about = observed.about(one.namespace, one.name, *_CONTROLLERS)
-        said = next((each.message for each in reversed(about) if each.reason in _REFUSAL_EVENTS), "")
+def _not_there(observed: ServingState) -> Result:
+    """Nothing of Ollama at all; or its Service alone, of a workload that somebody took away or parked."""
+    left = [each for each in observed.services.or_else(()) if _is_meant_for_ollama(each)]
+    if not left:
+        return failed("NotInstalled", "no workload or pod of the cluster is an Ollama server")
+    return failed(
+        "WorkloadGone",
+        f"Service {left[0].path} is there for an Ollama, and no pod, Deployment or DaemonSet is: its"
+        " workload was removed, or is a StatefulSet (which is not looked at) that wants no pod",
+        independent=True,
+        namespace=left[0].namespace,
+        service=left[0].name,
+    )
+
+
+def _is_meant_for_ollama(service: Service) -> bool:
+    return service.name == _ENGINE and any(number == PORT for number, _ in service.ports)
+
+
+def _pairs(selector: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in selector.items()) or "(none)"
+
+
+def diagnose_refusal(observed: ServingState, one: Installation) -> Result | None:
+    """Why the workload of a served Ollama has fewer pods than it wants, or old ones; None where it has not.
+
+    Raises:
+        UnseenError: What makes its pods was not seen.
+    """
+    makers = {pod.owner[0] for pod in one.live_pods if pod.owner}
+    if makers & {"ReplicaSet", "Deployment"}:
+        _ = observed.deployments.value, observed.replicasets.value
+    if "DaemonSet" in makers:
+        _ = observed.recording.view(daemonsets).value
+    said = standing_refusal(observed.recording, one.namespace, one.name)
+    if not said and one.workload is not None and len(one.live_pods) < one.workload.replicas:
+        said = refusal(observed.recording, one.namespace, one.name)
+    return _refused(said, one)
+
+
+def _refused(said: str, one: Installation) -> Result | None:
     if not said:
         return None
     lower = said.lower()

@@ -25,6 +25,7 @@ _CORE_READS = (
     "api:/api/v1/events",
     "api:/api/v1/services",
     "api:/apis/apps/v1/deployments",
+    "api:/apis/apps/v1/replicasets",
     "api:/apis/apps/v1/daemonsets",
     "api:/apis/discovery.k8s.io/v1/endpointslices",
     "http:ollama:/api/version",

@@ -19,6 +19,7 @@ from edge_llm_tests.objects import (
     events,
     nodes,
     pods,
+    replicasets,
     services,
 )
 from edge_llm_tests.objects.meta import moment
@@ -68,6 +69,7 @@ class ServingState:
         now: Time of the recording.
         all_installations: Every Ollama of the cluster, the platform's first.
         deployments: Seen at all or not: whether an absent workload is an answer.
+        replicasets: The same of ReplicaSets, which make a Deployment's pods.
         services: The same of Services.
         slices: EndpointSlices.
         pods: All pods.
@@ -88,6 +90,7 @@ class ServingState:
     now: datetime
     all_installations: Sight[tuple[Installation, ...]]
     deployments: Sight[tuple[Workload, ...]]
+    replicasets: Sight[tuple[Workload, ...]]
     services: Sight[tuple[Service, ...]]
     slices: Sight[tuple[EndpointSlice, ...]]
     pods: Sight[tuple[Pod, ...]]
@@ -177,6 +180,7 @@ def observe(spec: ServingSpec, recording: Recording) -> ServingState:
         now=recording.now,
         all_installations=recording.view(installations),
         deployments=recording.view(deployments),
+        replicasets=recording.view(replicasets),
         services=recording.view(services),
         slices=recording.view(endpoint_slices),
         pods=recording.view(pods),

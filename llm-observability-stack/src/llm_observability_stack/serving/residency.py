@@ -21,6 +21,7 @@ LOAD_REASONS = (
     "StoreUnreadable",
     "LoadTimeout",
     "RunnerKilled",
+    "EngineUnfitForCard",
     "RunnerCrashed",
 )
 RESIDENCY_REASONS = (
@@ -40,7 +41,9 @@ _OF_KIND = {
     FailureKind.STORE: ("StoreUnreadable", "its file cannot be read"),
     FailureKind.TIMEOUT: ("LoadTimeout", "loading takes longer than OLLAMA_LOAD_TIMEOUT"),
     FailureKind.KILLED: ("RunnerKilled", "the engine is killed while it loads"),
-    FailureKind.CRASHED: ("RunnerCrashed", "the engine ends while it loads"),
+    FailureKind.UNFIT: ("EngineUnfitForCard", "the engine was built without this generation of cards"),
+    FailureKind.FAULTED: ("RunnerCrashed", "the engine fails in its computation and ends"),
+    FailureKind.CRASHED: ("RunnerCrashed", "the engine ends while it loads or serves"),
 }
 _FOR_EVER = timedelta(days=30)
 """An expiry beyond this counts as for ever; Ollama writes one of some centuries."""

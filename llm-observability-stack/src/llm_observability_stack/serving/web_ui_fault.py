@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from edge_llm_tests.contract import Result, failed, unknown
-from edge_llm_tests.objects import Pod
+from edge_llm_tests.objects import Pod, refusal
 from edge_llm_tests.reads import ApiRead
 
 from llm_observability_stack.serving.observe import ServingState
@@ -24,6 +24,7 @@ _SAID_LIMIT = 160
 WEB_UI_REASONS = (
     "WebUiNotInstalled",
     "WebUiScaledToZero",
+    "WebUiRefused",
     "WebUiOutOfMemory",
     "WebUiImageUnavailable",
     "WebUiNotScheduled",
@@ -57,6 +58,13 @@ def diagnose_web_ui_pods(observed: ServingState, found: WebUi | None) -> Result 
     for pod in found.pods:
         if not pod.terminating:
             return _web_ui_pod(observed, pod, where)
+    if refused := refusal(observed.recording, found.namespace, found.name):
+        return failed(
+            "WebUiRefused",
+            f"the API server refuses the pod of Open WebUI {found.namespace}/{found.name}: {refused}",
+            independent=True,
+            **where,
+        )
     return failed("WebUiNotRunning", f"Open WebUI {found.namespace}/{found.name} has no pod", **where)
 
 

@@ -9,6 +9,7 @@ from edge_llm_tests.reads import see
 
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble, pod_trouble
+from llm_observability_stack.telemetry.refused import refused
 from llm_observability_stack.telemetry.roles import GPU_EXPORTER
 
 __all__ = ["ExporterFault", "absent_exporter", "exporter_fault", "exporter_pods"]
@@ -112,6 +113,8 @@ def absent_exporter(observed: TelemetryState) -> tuple[str, str]:
     sets = observed.gpu_daemonsets.value
     if not sets:
         return "GpuExporterMissing", "no GPU exporter is deployed: no pod and no DaemonSet of one was found"
+    if said := refused(observed, GPU_EXPORTER):
+        return "GpuExporterRefused", f"no pod of the GPU exporter can be created: {said}"
     told = [
         event.message
         for event in observed.events.or_else(())

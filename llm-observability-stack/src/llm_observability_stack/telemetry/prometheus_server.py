@@ -6,20 +6,12 @@ from edge_llm_tests.objects import EndpointSlice, deployments
 
 from llm_observability_stack.telemetry.addresses import service_of
 from llm_observability_stack.telemetry.observe import TelemetryState
-from llm_observability_stack.telemetry.roles import PROMETHEUS, role_of_name, role_of_workload
+from llm_observability_stack.telemetry.roles import PROMETHEUS, role_of_workload
 
-__all__ = ["absence", "disk_full", "empty_service", "refusal"]
+__all__ = ["absence", "disk_full", "empty_service"]
 
 _DISK_FULL = re.compile(r"no space left on device", re.IGNORECASE)
 _SAID_LIMIT = 200
-
-
-def refusal(observed: TelemetryState) -> str:
-    """Why the API refuses the pod of Prometheus; empty where no event says that it does."""
-    for event in reversed(observed.events.or_else(())):
-        if event.reason == "FailedCreate" and role_of_name(event.about[2]) == PROMETHEUS:
-            return f"no Prometheus pod can be created: {event.message[:_SAID_LIMIT]}"
-    return ""
 
 
 def absence(observed: TelemetryState) -> str:

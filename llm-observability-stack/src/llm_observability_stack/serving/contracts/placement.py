@@ -2,7 +2,7 @@
 
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
 
-from llm_observability_stack.serving.absence import ABSENCE_REASONS, diagnose_absence
+from llm_observability_stack.serving.absence import ABSENCE_REASONS, diagnose_absence, diagnose_refusal
 from llm_observability_stack.serving.gpu_access import ACCESS_REASONS, diagnose_access, diagnose_no_access
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.scheduling import SCHEDULING_REASONS, diagnose_pending
@@ -13,7 +13,7 @@ __all__ = ["gpu_request", "memory_limit", "scheduled", "workload"]
 
 @contract(
     "serving.workload",
-    "an Ollama is installed and its workload has a pod",
+    "an Ollama is installed and its workload has the pods that it wants",
     reasons=ABSENCE_REASONS,
     after=("gpu.api", "gpu.node-ready", "gpu.runtime-class"),
     terminal=("QuotaExceeded",),
@@ -22,7 +22,7 @@ def workload(_spec: ServingSpec, observed: ServingState) -> Result:
     """A pod that has not ended, whatever its state."""
     one = observed.installation
     if one is not None and (live := one.live_pods):
-        return passed(f"{one.path} has {len(live)} pod(s)")
+        return diagnose_refusal(observed, one) or passed(f"{one.path} has {len(live)} pod(s)")
     return diagnose_absence(observed, one)
 
 

@@ -5,6 +5,7 @@ from edge_llm_tests.contract import Result, contract, failed, passed, unknown
 from llm_observability_stack.telemetry.alert_path import lost_alerts, why_not_found
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble
+from llm_observability_stack.telemetry.refused import parked, refused
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, GRAFANA
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
@@ -43,6 +44,7 @@ def rules(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "AlertmanagerNotFound",
         "AlertmanagerPortUnknown",
         "AlertmanagerMissing",
+        "AlertmanagerRefused",
         "AlertmanagerDown",
         "NotYetDiscovered",
     ),
@@ -57,6 +59,9 @@ def alertmanager(spec: TelemetrySpec, observed: TelemetryState) -> Result:
             return unknown("NotYetDiscovered", "no Alertmanager yet: Prometheus has just started")
         if trouble is not None:
             return _down(f"Prometheus found no Alertmanager: {trouble.message}", trouble)
+        gone = observed.cast.seen and not observed.cast.value.of(ALERTMANAGER)
+        if gone and (said := refused(observed, ALERTMANAGER)):
+            return failed("AlertmanagerRefused", f"no Alertmanager pod can be created: {said}")
         reason, message = why_not_found(observed)
         return failed(reason, message)
     if trouble is not None and not observed.alertmanager_version.seen:
@@ -91,13 +96,19 @@ def alerts(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 @contract(
     "telemetry.dashboards",
     "Grafana runs",
-    reasons=("GrafanaMissing", "GrafanaDown", "GrafanaStarting"),
+    reasons=("GrafanaMissing", "GrafanaRefused", "GrafanaScaledToZero", "GrafanaDown", "GrafanaStarting"),
     after=("gpu.api", "gpu.node-ready", "gpu.cni", "gpu.storage"),
     applies=lambda spec: spec.grafana,
 )
 def dashboards(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """Metrics, rules and alerts may flow while nobody can look at them."""
     found = observed.cast.value.of(GRAFANA)
+    if not found and (said := refused(observed, GRAFANA)):
+        return failed("GrafanaRefused", f"no Grafana pod can be created: {said}", independent=True)
+    if not found and (path := parked(observed, GRAFANA)):
+        namespace, _, name = path.partition("/")
+        said = f"Deployment {path} wants 0 replicas: somebody scaled Grafana to zero"
+        return failed("GrafanaScaledToZero", said, independent=True, namespace=namespace, workload=name)
     if not found:
         return failed("GrafanaMissing", "Grafana is promised for the dashboards and no pod of it exists")
     trouble = observed.trouble(GRAFANA)

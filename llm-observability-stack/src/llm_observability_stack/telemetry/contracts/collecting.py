@@ -9,7 +9,8 @@ from llm_observability_stack.telemetry.operator_mode import (
     monitor_faults,
     unserved_kind,
 )
-from llm_observability_stack.telemetry.prometheus_server import absence, disk_full, empty_service, refusal
+from llm_observability_stack.telemetry.prometheus_server import absence, disk_full, empty_service
+from llm_observability_stack.telemetry.refused import refused
 from llm_observability_stack.telemetry.retention import cap_bytes, volume_bytes
 from llm_observability_stack.telemetry.roles import PROMETHEUS
 from llm_observability_stack.telemetry.spec import TelemetrySpec
@@ -86,8 +87,9 @@ def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     if observed.prometheus_answers:
         return passed("Prometheus answers its API")
     if not observed.cast.value.of(PROMETHEUS):
-        refused = refusal(observed)
-        return failed("PrometheusRefused" if refused else "PrometheusMissing", refused or absence(observed))
+        if said := refused(observed, PROMETHEUS):
+            return failed("PrometheusRefused", f"no Prometheus pod can be created: {said}")
+        return failed("PrometheusMissing", absence(observed))
     if (service := empty_service(observed)) is not None:
         return failed("PrometheusServiceEmpty", service)
     return passed("the Prometheus pod is Ready; its API was not seen to answer")

@@ -13,6 +13,7 @@ from llm_observability_stack.telemetry.gpu_exporter import (
 )
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.refused import refused
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, COMPANIONS, GPU_EXPORTER
 from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, overdue, pod_of, scrape_fault
 from llm_observability_stack.telemetry.spec import TelemetrySpec
@@ -55,6 +56,7 @@ def _wants_gpu_exporter(spec: TelemetrySpec) -> bool:
     reasons=(
         "GpuExporterMissing",
         "GpuExporterNotScheduled",
+        "GpuExporterRefused",
         "NoRuntimeClass",
         "GpuLibraryMissing",
         "CdiSpecStale",
@@ -96,7 +98,7 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 @contract(
     "telemetry.targets",
     "Prometheus scrapes every promised target: up, in time, lately",
-    reasons=("ExporterNotRunning", *_SCRAPE_REASONS),
+    reasons=("ExporterNotRunning", "ExporterRefused", *_SCRAPE_REASONS),
     after=("gpu.node-ready", "gpu.cni", "gpu.cluster-dns", "telemetry.prometheus", "telemetry.monitors"),
 )
 def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
@@ -107,7 +109,11 @@ def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     result = _scraped(observed, roles)
     if result.outcome is not Outcome.FAIL or result.reason not in _DARK or not observed.cast.seen:
         return result
-    trouble = observed.trouble(str(result.about["role"]))
+    role = str(result.about["role"])
+    if not observed.cast.value.of(role) and (said := refused(observed, role)):
+        message = f"no pod of the {role} can be created: {said}"
+        return replace(result, reason="ExporterRefused", message=message, independent=True)
+    trouble = observed.trouble(role)
     if trouble is None:
         return result
     about = {**result.about, "namespace": trouble.namespace, "pod": trouble.pod}
