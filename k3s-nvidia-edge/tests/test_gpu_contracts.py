@@ -1096,7 +1096,7 @@ UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "runtime classes not read",
         LIGHT,
         lambda w: w.drop("api:/apis/node.k8s.io"),
-        "gpu.runtime-class",
+        "gpu.runtime-handler",
         "NotObserved",
     ),
     ("policies not read", OPERATOR, lambda w: w.drop("api:/apis/nvidia.com"), "gpu.operator", "NotObserved"),

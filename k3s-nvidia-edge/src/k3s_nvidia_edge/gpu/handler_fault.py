@@ -18,7 +18,7 @@ def handler_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     """The fault, or None where the handler is known and its program is there.
 
     Raises:
-        UnseenError: The configuration was not seen, and no pod tells of it.
+        UnseenError: The configuration or the class was not seen, and no pod tells of it.
     """
     handler = observed.handler
     if node := observed.docker_node:
@@ -39,7 +39,7 @@ def handler_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
         )
     if observed.has_no_k3s_config and observed.class_pods_run:
         return None  # another containerd than k3s's, its configuration is elsewhere: its pods are the proof
-    config = observed.containerd.value
+    config, _ = observed.containerd.value, observed.runtime_classes  # raise where they were not seen
     if (known := config.handlers.get(handler)) is not None:
         return _binary_fault(known.binary, observed)
     if config.default_is_nvidia:

@@ -8,6 +8,7 @@ from edge_llm_tests.reads import UnseenError
 
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.gpu.observe import GpuState
+from k3s_nvidia_edge.host.nvidia_smi import nvidia_smi
 
 __all__ = ["lost_devices"]
 
@@ -16,11 +17,13 @@ _UNKNOWN_ERROR = re.compile(r"(?:nvml|NVML)[^\n]*unknown error", re.IGNORECASE)
 
 
 def lost_devices(observed: GpuState) -> Fault | None:
-    """Containers whose NVML says Unknown Error while the host's own driver works."""
-    if not observed.host_driver_works:
-        return None
+    """Containers whose NVML says Unknown Error while the host's own driver works.
+
+    Raises:
+        UnseenError: Pods were not seen; or one complains, and the host's own driver was not asked.
+    """
     found = observed.recording.view(_complaining).value
-    if not found:
+    if not found or not observed.recording.view(nvidia_smi).value.lists_cards:
         return None
     names = ", ".join(f"{namespace}/{name}" for namespace, name, _ in found)
     namespace, name, said = found[-1]
