@@ -131,11 +131,34 @@ def test_offline_everything_comes_from_the_bundle(edge: Edge, whole: Box) -> Non
     folder = current_bundle(store_folder()).folder
     assert ollama["seed"] == str(folder / "models")
     assert (Path(ollama["seed"]) / "manifests/registry.ollama.ai/library/qwen2.5/0.5b").is_file()
-    assert {image.ref for image in supply.images} >= {EXPORTER}
-    assert all(image.path.is_file() for image in supply.images)
+    images = supply.images(layers, profile)
+    assert images == supply.brought
+    assert {image.ref for image in images} >= {EXPORTER}
+    assert all(image.path.is_file() for image in images)
     notes = list(supply.notes(layers, profile))
     assert str(folder) in notes[0]
     assert not any("not pinned" in note for note in notes)
+
+
+def test_a_box_with_a_network_is_brought_what_no_registry_has(
+    edge: Edge, create: Callable[..., tuple[int, str, str]], box: Box
+) -> None:
+    layers = load_layers()
+    profile = load_profile(str(box.profile), layers)
+    assert any(EXPORTER in note for note in load_supply(layers).notes(layers, profile))
+    box.registry.asked.clear()
+    code, out, err = create("--only-local", "--image", box.exporter)
+    assert code == 0, err
+    assert "1 images, 0 model files" in out
+    assert box.registry.asked == []
+    assert edge("bundle", "load", box.bundle)[0] == 0
+    supply = load_supply(layers)
+    assert [image.ref for image in supply.images(layers, profile)] == [EXPORTER]
+    assert supply.brought == ()
+    assert supply.k3s is None
+    assert not any(EXPORTER in note for note in supply.notes(layers, profile))
+    held = supply.profile(profile, layers)
+    assert "seed" not in held.values["serving"]["ollama"]
 
 
 def test_offline_with_another_profile_names_all_that_is_lacking(

@@ -60,16 +60,22 @@ class Undertaking:
     folder: Path | None = None
 
 
-def bring_images(images: "Sequence[Brought]", tell: OnProgress) -> None:
+def bring_images(images: "Sequence[Brought]", tell: OnProgress, *, required: bool) -> None:
     """A bundle's images into the k3s of this host; what it has already is left alone.
+
+    Args:
+        images: What pods will ask for.
+        tell: Is told of each import.
+        required: Whether a host without k3s is an error; else the cluster is elsewhere, and may have them.
 
     Raises:
         UsageError: No k3s is on this host.
         EdgeError: Its containerd does not take them.
     """
-    from k3s_nvidia_edge.node.images import bring  # noqa: PLC0415 - only who is offline pays
+    from k3s_nvidia_edge.node.images import bring, is_here  # noqa: PLC0415 - only who has a bundle pays
 
-    bring(images, lambda said: tell(Progress(Stage.PREPARE, "", message=said)))
+    if required or is_here():
+        bring(images, lambda said: tell(Progress(Stage.PREPARE, "", message=said)))
 
 
 def this_host() -> "Host":

@@ -89,7 +89,7 @@ def sandbox_site(tell: OnProgress, supply: Supply) -> Site:
     Raises:
         SandboxCommandError: It cannot be built or started here.
     """
-    kubeconfig, helm = start_sandbox(tell, brought=supply.images)
+    kubeconfig, helm = start_sandbox(tell, brought=supply.brought)
     _, origin = load_kubeconfig(kubeconfig, None)
     installer = Installer(origin, helm, kubeconfig, charts=supply.charts(helm))
     return Site(live_target(name=SANDBOX), installer, kubeconfig, SANDBOX)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +10,13 @@ from edge_llm_tests.errors import UsageError
 from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile
 
+from edge_cli.bundle.store import Loaded, current_bundle, has_bundle, store_folder
 from edge_cli.chart_store import ChartStore
 from edge_cli.lock import Lock, load_lock, parse_lock
-from edge_cli.pinning import image_refs, pinned, unpinned
+from edge_cli.pinning import LOCAL, image_refs, pinned, unpinned
 
 if TYPE_CHECKING:
     from k3s_nvidia_edge.node.images import Brought
-
-    from edge_cli.bundle.store import Loaded
 
 __all__ = ["Supply", "load_supply"]
 
@@ -31,36 +29,48 @@ class Supply:
 
     Attributes:
         lock: What it is held to.
-        loaded: The bundle that brought it; None where registries give it.
+        loaded: The bundle that was loaded last; None for none.
+        offline: Whether everything comes from the bundle; else only images that no registry has.
     """
 
     lock: Lock = field(default_factory=Lock)
-    loaded: "Loaded | None" = None
+    loaded: Loaded | None = None
+    offline: bool = False
 
     def charts(self, helm: Path) -> ChartStore:
         """Charts of others, for Helm."""
         loaded = self.loaded
-        if loaded is None:
+        if loaded is None or not self.offline:
             return ChartStore(helm, self.lock)
         brought = {(entry.name, entry.version): loaded.path(entry) for entry in loaded.manifest.of("chart")}
         return ChartStore(helm, self.lock, brought, offline=True)
 
-    @cached_property
-    def images(self) -> "tuple[Brought, ...]":
-        """The images that the bundle brought."""
-        from k3s_nvidia_edge.node.images import Brought  # noqa: PLC0415 - only who is offline pays
+    @property
+    def brought(self) -> "tuple[Brought, ...]":
+        """Every image of the bundle, offline; nothing else where registries can be asked."""
+        return self._archives() if self.offline else ()
 
-        loaded = self.loaded
-        if loaded is None:
+    def images(self, layers: tuple[Layer, ...], profile: Profile) -> "tuple[Brought, ...]":
+        """The images that the bundle brings: offline all, else those wanted that no registry has."""
+        if self.offline:
+            return self._archives()
+        wanted = _local_images(layers, profile)
+        return tuple(image for image in self._archives() if image.ref in wanted)
+
+    def _archives(self) -> "tuple[Brought, ...]":
+        from k3s_nvidia_edge.node.images import Brought  # noqa: PLC0415 - only who has a bundle pays
+
+        if self.loaded is None:
             return ()
         return tuple(
-            Brought(entry.name, entry.digest, loaded.path(entry)) for entry in loaded.manifest.of("image")
+            Brought(entry.name, entry.digest, self.loaded.path(entry))
+            for entry in self.loaded.manifest.of("image")
         )
 
     @property
     def k3s(self) -> Path | None:
         """The folder with k3s that the bundle brought, if it did."""
-        return self.loaded.k3s if self.loaded else None
+        return self.loaded.k3s if self.loaded and self.offline else None
 
     def profile(self, profile: Profile, layers: tuple[Layer, ...]) -> Profile:
         """The profile with what it installs held to the lock file, and models taken from the bundle.
@@ -68,7 +78,7 @@ class Supply:
         Raises:
             UsageError: The bundle does not have what the profile installs.
         """
-        if self.loaded is None:
+        if self.loaded is None or not self.offline:
             return pinned(profile, self.lock)
         self._check(profile, layers)
         held = pinned(profile, self.lock, whatever_it_says=True)
@@ -80,7 +90,7 @@ class Supply:
 
     def notes(self, layers: tuple[Layer, ...], profile: Profile) -> Iterator[str]:
         """What the user should know of it: a line each."""
-        if self.loaded is not None:
+        if self.loaded is not None and self.offline:
             made_by, here = self.loaded.manifest.edge_version, version("edge-cli")
             yield f"offline: everything comes from the bundle in {self.loaded.folder}"
             if made_by != here:
@@ -93,6 +103,12 @@ class Supply:
                 yield f"not pinned: {len(found)} {kind}{plural}, by tag alone: {', '.join(found)}"
         if charts or images:
             yield "a registry may change what a tag is; `edge lock` pins them"
+        brought = {image.ref for image in self.images(layers, profile)}
+        if not profile.simulated and (absent := sorted(_local_images(layers, profile) - brought)):
+            yield (
+                f"in no registry: {', '.join(absent)}; unless the node has it, make it with "
+                "`edge bundle create --only-local` and bring it with `edge bundle load`"
+            )
 
     def _check(self, profile: Profile, layers: tuple[Layer, ...]) -> None:
         """Everything at once, before anything is installed."""
@@ -131,15 +147,20 @@ def load_supply(layers: tuple[Layer, ...], *, offline: bool = False) -> Supply:
     Raises:
         UsageError: A lock file is wrong, or no bundle is loaded.
     """
+    store = store_folder()
     if not offline:
-        return Supply(load_lock(layers))
-    from edge_cli.bundle.store import current_bundle, store_folder  # noqa: PLC0415 - only who is offline pays
-
-    loaded = current_bundle(store_folder())
+        return Supply(load_lock(layers), current_bundle(store) if has_bundle(store) else None)
+    loaded = current_bundle(store)
     found = [loaded.path(entry) for entry in loaded.manifest.of("lock")]
     if len(found) != 1:
         raise UsageError(f"the bundle in {loaded.folder} has no lock file", _LOAD)
-    return Supply(parse_lock(found[0].read_bytes(), str(found[0])), loaded)
+    return Supply(parse_lock(found[0].read_bytes(), str(found[0])), loaded, offline=True)
+
+
+def _local_images(layers: tuple[Layer, ...], profile: Profile) -> frozenset[str]:
+    """Images that no registry has."""
+    found = (ref for release in _releases(layers, profile) for ref, _ in image_refs(release.values))
+    return frozenset(ref for ref in found if ref.startswith(LOCAL))
 
 
 def _releases(layers: tuple[Layer, ...], profile: Profile) -> tuple[Release, ...]:

@@ -42,6 +42,7 @@ class Order:
         local_images: Gives archives of images that this project builds itself.
         models: A folder in Ollama's layout; None where no model is needed from there.
         k3s: Gives the files of the k3s release; nothing to leave it out.
+        only_local: Nothing but the images that no registry has, for a box with a network.
     """
 
     profile: Profile
@@ -52,6 +53,7 @@ class Order:
     local_images: LocalImages = lambda _refs: {}
     models: Path | None = None
     k3s: Callable[[], tuple[Path, ...]] = tuple
+    only_local: bool = False
 
 
 @dataclass
@@ -76,12 +78,13 @@ def pack(order: Order, out: Path, tell: Tell) -> Manifest:
     packed = _Packed()
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
         work = Path(folder)
-        _models(order, packed)  # first: a missing model is said before gigabytes of images are fetched
-        for source in order.k3s():
-            packed.add("k3s", f"k3s/{source.name}", source)
-        charts = _charts(order, packed, tell)
-        found = [release_images(release, order.charts) for release in _releases(order)]
-        refs = tuple(dict.fromkeys(ref for each in found for ref in each))
+        charts: dict[str, LockedChart] = {}
+        if not order.only_local:
+            _models(order, packed)  # first: a missing model is said before gigabytes of images are fetched
+            for source in order.k3s():
+                packed.add("k3s", f"k3s/{source.name}", source)
+            charts = _charts(order, packed, tell)
+        refs = _refs(order)
         images = _images(order, refs, packed, work, tell)
         (work / "lock.yaml").write_text(
             lock_text(Lock(charts=charts, images=images), "What is in this bundle."), encoding="utf-8"
@@ -97,6 +100,15 @@ def pack(order: Order, out: Path, tell: Tell) -> Manifest:
         )
         write_bundle(out, manifest, packed.sources, lambda entry: tell(f"writing {entry.path}"))
     return manifest
+
+
+def _refs(order: Order) -> tuple[str, ...]:
+    """The images that are wanted; those of this project are in charts of ours alone."""
+    releases = [
+        each for each in _releases(order) if not (order.only_local and isinstance(each.chart, UpstreamChart))
+    ]
+    found = [ref for release in releases for ref in release_images(release, order.charts)]
+    return tuple(dict.fromkeys(ref for ref in found if ref.startswith(LOCAL) or not order.only_local))
 
 
 def _releases(order: Order) -> Iterator[Release]:

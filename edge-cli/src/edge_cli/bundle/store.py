@@ -16,7 +16,7 @@ from edge_llm_tests.errors import EdgeError, UsageError
 from edge_cli.bundle.archive import read_bundle
 from edge_cli.bundle.manifest import LIMITS, NAME, BundleError, Entry, Limits, Manifest, parse_manifest
 
-__all__ = ["Loaded", "current_bundle", "load_bundle", "store_folder", "verify_bundle"]
+__all__ = ["Loaded", "current_bundle", "has_bundle", "load_bundle", "store_folder", "verify_bundle"]
 
 _CURRENT = "current"
 _STAGING = ".loading"
@@ -115,6 +115,11 @@ def current_bundle(store: Path) -> Loaded:
     except OSError:
         raise UsageError(f"no bundle is loaded in {store}", "load one: `edge bundle load FILE`") from None
     return Loaded(folder, parse_manifest(content, folder))
+
+
+def has_bundle(store: Path) -> bool:
+    """Whether a bundle was loaded."""
+    return (store / _CURRENT).is_file()
 
 
 class _Nowhere:

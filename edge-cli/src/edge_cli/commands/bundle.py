@@ -43,6 +43,9 @@ def create(  # noqa: PLR0917 - typer passes options by name
     ] = None,
     k3s_from: K3sFromOption = None,
     without_k3s: Annotated[bool, typer.Option("--without-k3s", help="The box has k3s already.")] = False,
+    only_local: Annotated[
+        bool, typer.Option("--only-local", help="Only images that no registry has, for a box with a network.")
+    ] = False,
     image: Annotated[
         list[Path] | None,
         typer.Option("--image", metavar="FILE", help="OCI archive of an image that no registry has."),
@@ -81,14 +84,15 @@ def create(  # noqa: PLR0917 - typer passes options by name
             return built_images(tell, refs)
 
         order = Order(
-            chosen,
-            layers,
-            charts,
-            architecture,
-            tuple(image or ()),
-            local,
-            models and models.expanduser(),
-            k3s,
+            profile=chosen,
+            layers=layers,
+            charts=charts,
+            architecture=architecture,
+            images=tuple(image or ()),
+            local_images=local,
+            models=models and models.expanduser(),
+            k3s=k3s,
+            only_local=only_local,
         )
         made = pack(order, out, _saying(tell))
     _summary(made, out)

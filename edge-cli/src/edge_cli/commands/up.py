@@ -123,7 +123,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
             read = HostChoice(tuple(host or ()), ssh_config, sudo).connected(settings, most=1)
             site = cluster_site(given, context or settings.context, supply, read)
         held_to = supply.profile(carried(load_profile(profile_name(asked, site), layers)), climbed)
-        _bring(supply, climbed, held_to, tell, sandbox=sandbox)
+        _bring(supply, climbed, held_to, tell, sandbox=site.profile == SANDBOX)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
     back = offered_return(
         ascent,
@@ -143,10 +143,11 @@ def _bring(
     """Say what should be known of where everything comes from, and bring a bundle's images to the node."""
     for note in supply.notes(layers, profile):
         typer.echo(note, err=True)
-    if supply.images and not sandbox:  # the sandbox's node was given them when it started
+    images = supply.images(layers, profile)
+    if images and not sandbox:  # the sandbox's node was given them when it started
         from edge_cli.node import bring_images  # noqa: PLC0415 - see `up`
 
-        bring_images(supply.images, tell)
+        bring_images(images, tell, required=supply.offline)
 
 
 def _check_place(cluster: str | None, *, sandbox: bool, install_k3s: bool) -> None:

@@ -9,7 +9,7 @@ from edge_llm_tests.errors import EdgeError, UsageError
 
 from k3s_nvidia_edge.node.layout import BINARY
 
-__all__ = ["Brought", "bring"]
+__all__ = ["Brought", "bring", "is_here"]
 
 _LIST_LIMIT_S = 30.0
 _IMPORT_LIMIT_S = 1800.0  # tens of gigabytes from a slow disk
@@ -35,6 +35,11 @@ class Brought:
         return self.ref, f"{self.ref.rpartition(':')[0]}@{self.digest}"
 
 
+def is_here(program: Path = Path(BINARY)) -> bool:
+    """Whether k3s is on this host."""
+    return program.is_file()
+
+
 def bring(
     images: Iterable[Brought], tell: Callable[[str], None], program: Path = Path(BINARY)
 ) -> tuple[str, ...]:
@@ -49,7 +54,7 @@ def bring(
         UsageError: There is no k3s on this host.
         EdgeError: containerd does not answer, or an archive does not have what it should.
     """
-    if not program.is_file():
+    if not is_here(program):
         raise UsageError(
             f"no k3s on this host ({program}), and it is k3s that takes the images of a bundle",
             "run this on the box itself; `edge up --offline --install-k3s` installs k3s from the bundle",
