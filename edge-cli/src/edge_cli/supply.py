@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edge_llm_tests.errors import UsageError
+from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile
 
@@ -14,6 +15,7 @@ from edge_cli.bundle.store import Loaded, current_bundle, has_bundle, store_fold
 from edge_cli.chart_store import ChartStore
 from edge_cli.lock import Lock, load_lock, parse_lock
 from edge_cli.pinning import LOCAL, image_refs, pinned, unpinned
+from edge_cli.running_images import strangers
 
 if TYPE_CHECKING:
     from k3s_nvidia_edge.node.images import Brought
@@ -109,6 +111,10 @@ class Supply:
                 f"in no registry: {', '.join(absent)}; unless the node has it, make it with "
                 "`edge bundle create --only-local` and bring it with `edge bundle load`"
             )
+
+    def strangers(self, recording: Recording) -> tuple[str, ...]:
+        """Pinned images of which something else runs."""
+        return strangers(recording, self.lock)
 
     def _check(self, profile: Profile, layers: tuple[Layer, ...]) -> None:
         """Everything at once, before anything is installed."""

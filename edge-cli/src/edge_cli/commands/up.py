@@ -131,6 +131,8 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
         wanted=rollback,
         ask=not yes,
     )
+    for said in supply.strangers((back or ascent).look.recording):
+        typer.echo(f"not as pinned: {said}", err=True)
     conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, site.profile == SANDBOX, back)
     sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
     sys.stdout.flush()
