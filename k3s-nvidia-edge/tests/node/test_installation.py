@@ -231,6 +231,30 @@ def test_a_host_without_a_default_route_or_without_systemd_is_told(box: Any) -> 
     assert "default route" not in str(box.plan().obstacles)
 
 
+def test_selinux_needs_the_policy_of_k3s(box: Any) -> None:
+    box.put("/sys/fs/selinux/enforce", "1")
+    with pytest.raises(UsageError, match=r"SELinux enforces here.*k3s-selinux"):
+        box.install()
+    box.put("/sys/fs/selinux/enforce", "0")
+    assert box.plan().obstacles == ()
+    box.put("/sys/fs/selinux/enforce", "1")
+    box.put("/usr/share/selinux/packages/k3s.pp")
+    assert box.plan().obstacles == ()
+
+
+def test_a_download_that_is_interrupted_leaves_no_part(box: Any) -> None:
+    seen, plan = look(box.host, NodeSettings(), "cpu")
+
+    def interrupted(_step: Any, now: str) -> None:
+        if "MiB of k3s," in now:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        apply(box.host, plan, seen, folder_source(box.files), interrupted)
+    assert not list(box.root.rglob("*.partial"))
+    assert not box.path("/usr/local/bin/k3s").exists()
+
+
 def test_two_runs_at_once_are_kept_apart(box: Any) -> None:
     seen, plan = look(box.host, NodeSettings(), "cpu")
     with box.host.alone(), pytest.raises(EdgeError, match="another `edge`"):

@@ -56,7 +56,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
         site = running_sandbox_site(supply)
     else:
         site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context, supply)
-    held_to = supply.profile(carried(load_profile(profile_name(profile, site), layers)), seen)
+    held_to = supply.profile(carried(load_profile(profile_name(profile, site), layers), layers), seen)
     for note in supply.notes(seen, held_to):
         typer.echo(note, err=True)
     for layer, intentions in interruptible(_intentions(site.installer, seen, held_to)):

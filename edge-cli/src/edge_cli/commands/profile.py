@@ -67,8 +67,11 @@ def check(name: _Name) -> None:
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - with the command
     from k3s_nvidia_edge.node import node_settings  # noqa: PLC0415 - with the command
 
+    from edge_cli.own_profile import require_known_releases  # noqa: PLC0415 - with the command
+
     layers = load_layers()
     found = load_profile(name, layers)
+    require_known_releases(found, layers)
     node_settings(name, found.values)
     asked = sum(contract.applies(found.specs[layer.name]) for layer in layers for contract in layer.contracts)
     sys.stdout.write(f"profile {name} is right: {asked} contracts apply\n")

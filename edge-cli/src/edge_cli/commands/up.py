@@ -122,7 +122,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
         else:
             read = HostChoice(tuple(host or ()), ssh_config, sudo).connected(settings, most=1)
             site = cluster_site(given, context or settings.context, supply, read)
-        held_to = supply.profile(carried(load_profile(profile_name(asked, site), layers)), climbed)
+        held_to = supply.profile(carried(load_profile(profile_name(asked, site), layers), layers), climbed)
         _bring(supply, climbed, held_to, tell, sandbox=site.profile == SANDBOX)
         ascent = install(site, climbed, held_to, limits, tell, recover=recover)
     back = offered_return(

@@ -2,12 +2,12 @@
 
 import hashlib
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["file_sha256", "put_bytes", "put_link", "put_stream"]
+__all__ = ["discarded_unless_done", "file_sha256", "put_bytes", "put_link", "put_stream", "settle"]
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -32,7 +32,7 @@ def put_stream(
 ) -> str:
     """Write what `source` gives beside `path`, under its name with `.partial`; the checksum of it.
 
-    The caller moves it to its place once the checksum is right (`settle`), or drops it (`discard`).
+    The caller moves it to its place once the checksum is right (`settle`), inside `discarded_unless_done`.
     """
     digest = hashlib.sha256()
     partial = _partial(path)
@@ -55,9 +55,13 @@ def settle(path: Path) -> None:
     _sync_folder(path.parent)
 
 
-def discard(path: Path) -> None:
-    """Drop what `put_stream` wrote."""
-    _partial(path).unlink(missing_ok=True)
+@contextmanager
+def discarded_unless_done(path: Path) -> Iterator[None]:
+    """What `put_stream` writes inside is dropped where it does not come to `settle`, Ctrl-C included."""
+    try:
+        yield
+    finally:
+        _partial(path).unlink(missing_ok=True)
 
 
 def put_link(path: Path, target: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from edge_llm_tests.errors import EdgeError, UsageError
 
-from k3s_nvidia_edge.node.disk import discard, put_bytes, put_link, put_stream, settle
+from k3s_nvidia_edge.node.disk import discarded_unless_done, put_bytes, put_link, put_stream, settle
 from k3s_nvidia_edge.node.layout import DATA_DIRECTORIES, LOCK, RECORD, SERVICE, below
 from k3s_nvidia_edge.node.plan import Act, Plan, Step, Wanted, plan, wanted
 from k3s_nvidia_edge.node.record import InstallRecord, merged, save_record
@@ -198,17 +198,16 @@ def _place(host: Host, step: Step, wanted: Wanted, source: Source, on_step: OnSt
         path.mkdir(mode=wanted.mode, parents=True, exist_ok=True)
         path.chmod(wanted.mode)  # whatever the umask
     else:
-        with source(wanted.asset) as stream:
+        with source(wanted.asset) as stream, discarded_unless_done(path):
             came = put_stream(
                 path,
                 stream,
                 wanted.mode,
                 on_bytes=lambda got: on_step(step, f"{got // _MIB} MiB of {step.words}"),
             )
-        if came != wanted.asset.sha256:
-            discard(path)
-            raise ChecksumError(
-                f"{wanted.asset.name}: sha256 {came}, and {wanted.asset.sha256} is pinned",
-                "get it from the k3s release page again; if it stays so, do not use it",
-            )
-        settle(path)
+            if came != wanted.asset.sha256:
+                raise ChecksumError(
+                    f"{wanted.asset.name}: sha256 {came}, and {wanted.asset.sha256} is pinned",
+                    "get it from the k3s release page again; if it stays so, do not use it",
+                )
+            settle(path)

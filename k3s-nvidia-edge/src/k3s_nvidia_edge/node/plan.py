@@ -217,6 +217,13 @@ def _obstacles(survey: Survey, settings: NodeSettings) -> tuple[Obstacle, ...]:
                 "ip route add default dev dummy0 metric 1000`",
             )
         )
+    if not survey.selinux_policy:
+        found.append(
+            Obstacle(
+                "SELinux enforces here, and the policy of k3s is not installed",
+                "install the package k3s-selinux of the distribution, or of the k3s project",
+            )
+        )
     runtime = settings.default_runtime
     if runtime.startswith("nvidia") and runtime not in survey.runtimes:
         found.append(

@@ -73,6 +73,7 @@ class Survey:
         systemd: Whether systemd runs the host.
         default_route: Whether the host has one; k3s does not start without.
         may_write: Whether this process may change the host.
+        selinux_policy: Whether SELinux is off, or has the policy of k3s.
         data: The folders that k3s fills, those with something in them.
     """
 
@@ -85,6 +86,7 @@ class Survey:
     systemd: bool = True
     default_route: bool = True
     may_write: bool = True
+    selinux_policy: bool = True
     data: tuple[str, ...] = ()
 
 
@@ -104,8 +106,18 @@ def survey(root: Path, service: Service, paths: Iterable[str]) -> Survey:
         _default_route(root),
         os.access(_nearest(below(root, BINARY).parent), os.W_OK)
         and os.access(_nearest(root / "var/lib"), os.W_OK),
+        _selinux_policy(root),
         tuple(path for path in DATA_DIRECTORIES if _something(below(root, path))),
     )
+
+
+def _selinux_policy(root: Path) -> bool:
+    """Whether SELinux lets k3s run: it does not enforce, or the package k3s-selinux is there."""
+    try:
+        enforces = below(root, "/sys/fs/selinux/enforce").read_text().strip() == "1"
+    except OSError:
+        return True
+    return not enforces or below(root, "/usr/share/selinux/packages/k3s.pp").exists()
 
 
 def _entry(path: Path) -> Entry | None:
