@@ -212,6 +212,20 @@ def test_a_service_that_never_comes_up_is_a_timeout(box: Any) -> None:
     assert late.value.exit_code is ExitCode.TIMEOUT
 
 
+def test_a_service_that_came_up_late_completes_the_run(box: Any) -> None:
+    (box.systemd / "hang").touch()
+    with pytest.raises(EdgeError, match="is activating"):
+        box.install(deadline_s=0.2)
+    with pytest.raises(EdgeError, match="is activating"):  # it is waited for again, not started again
+        box.install(deadline_s=0.2)
+    (box.systemd / "active").write_text("active\n")
+    box.forget_calls()
+    assert [step.act for step in box.install()] == [Act.WAIT]
+    assert box.calls() == []
+    assert box.plan().steps == ()
+    assert box.plan().notes == ()
+
+
 def test_the_default_runtime_needs_its_program(box: Any) -> None:
     settings = NodeSettings(default_runtime="nvidia")
     with pytest.raises(UsageError, match=r"default runtime is 'nvidia'.*NVIDIA container toolkit"):

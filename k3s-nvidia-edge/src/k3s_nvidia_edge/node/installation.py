@@ -26,6 +26,8 @@ OnStep = Callable[[Step, str], None]
 
 _START_DEADLINE_S = 300.0
 _MIB = 1024 * 1024
+_RUNS = (Act.START, Act.RESTART, Act.WAIT)
+"""Steps after which the service is to run."""
 
 
 class ChecksumError(EdgeError):
@@ -125,11 +127,8 @@ def apply(
                     f"{below(host.root, step.subject)}: {error.strerror}",
                     "put it right and run the same again",
                 ) from None
-        if any(step.act in (Act.START, Act.RESTART) for step in plan.steps):
-            started = next(step for step in plan.steps if step.act in (Act.START, Act.RESTART))
-            host.service.wait_active(
-                start_deadline_s, lambda state: on_step(started, f"{SERVICE} is {state}")
-            )
+        if (waited := next((step for step in plan.steps if step.act in _RUNS), None)) is not None:
+            host.service.wait_active(start_deadline_s, lambda state: on_step(waited, f"{SERVICE} is {state}"))
         _written(host, _ended(record, plan))
 
 
@@ -182,7 +181,7 @@ def _do(host: Host, step: Step, source: Source, on_step: OnStep) -> None:
         host.service.reload()
     elif step.act is Act.ENABLE:
         host.service.enable()
-    else:
+    elif step.act is not Act.WAIT:
         host.service.start(again=step.act is Act.RESTART)
 
 

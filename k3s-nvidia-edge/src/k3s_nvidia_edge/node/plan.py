@@ -35,6 +35,7 @@ class Act(StrEnum):
     ENABLE = "enable"
     START = "start"
     RESTART = "restart"
+    WAIT = "wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,8 @@ def _service_steps(survey: Survey, made: tuple[Step, ...]) -> tuple[Step, ...]:
         steps.append(Step(Act.START, SERVICE, "k3s starts; its images are imported, nothing is pulled"))
     elif changed & {BINARY, CONFIG, AUDIT_POLICY, UNIT}:
         steps.append(Step(Act.RESTART, SERVICE, "with what changed; pods go on running"))
+    elif survey.record is not None and not survey.record.complete:
+        steps.append(Step(Act.WAIT, SERVICE, "until it runs, and the interrupted run is complete"))
     return tuple(steps)
 
 
