@@ -3,12 +3,15 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from edge_cli.bundle.models import model_files
 from edge_cli.bundle.store import current_bundle, store_folder
+from edge_cli.chart_store import DigestError
 from edge_cli.image_archive import pull_image, renamed_archive
 from edge_cli.image_reference import parse_reference
 from edge_cli.k3s_files import k3s_files
@@ -66,7 +69,7 @@ class Box:
     def _exporter(self, folder: Path) -> Path:
         self.registry.push("box/exporter:1", b"exporter")
         reference = parse_reference(f"{self.registry.host}/box/exporter:1")
-        _, path = pull_image(Registry(), reference, "amd64", folder)
+        _, _, path = pull_image(Registry(), reference, "amd64", folder)
         (folder / "exporter").mkdir()
         _, _, archive = renamed_archive(path, folder / "exporter", parse_reference(EXPORTER))
         path.unlink()
@@ -181,6 +184,44 @@ def test_offline_with_another_profile_names_all_that_is_lacking(
     for lacking in ("chart gpu-operator v26.7.0", "image docker.io/ollama/ollama:0.33.0", "model qwen2.5:7b"):
         assert lacking in err
     assert "edge bundle load" in err
+
+
+def pin(box: Box, digest: str) -> None:
+    path = user_lock_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f"schema: edge.lock/v1\nimages: {{'{box.registry.host}/box/ollama:0.33.0': '{digest}'}}\n"
+    )
+
+
+def test_a_bundle_cannot_change_what_is_pinned_here(edge: Edge, whole: Box) -> None:
+    assert edge("bundle", "load", whole.bundle)[0] == 0
+    layers = load_layers()
+    profile = load_profile(str(whole.profile), layers)
+    pin(whole, whole.digests["ollama"])
+    held = load_supply(layers, offline=True).profile(profile, layers)
+    platform = whole.registry.platform_digest("box/ollama:0.33.0", "amd64")
+    assert held.values["serving"]["ollama"]["image"]["digest"] == platform
+    pin(whole, f"sha256:{'0' * 64}")
+    with pytest.raises(DigestError, match=r"box/ollama:0\.33\.0"):
+        load_supply(layers, offline=True).profile(profile, layers)
+
+
+def test_a_bundle_that_only_says_that_it_has_what_is_pinned(edge: Edge, whole: Box) -> None:
+    """Its manifest names the pinned digest, and the archive holds another image."""
+    assert edge("bundle", "load", whole.bundle)[0] == 0
+    layers = load_layers()
+    supply = load_supply(layers, offline=True)
+    assert supply.loaded is not None
+    entries = tuple(
+        msgspec.structs.replace(each, index=f"sha256:{'0' * 64}") if each.kind == "image" else each
+        for each in supply.loaded.manifest.entries
+    )
+    lying = replace(supply.loaded, manifest=msgspec.structs.replace(supply.loaded.manifest, entries=entries))
+    pin(whole, f"sha256:{'0' * 64}")
+    known = load_supply(layers).lock
+    with pytest.raises(DigestError, match="lock file says"):
+        replace(supply, loaded=lying, known=known).profile(load_profile(str(whole.profile), layers), layers)
 
 
 def test_offline_without_a_bundle(edge: Edge) -> None:

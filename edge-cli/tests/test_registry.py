@@ -1,13 +1,14 @@
 """A registry on loopback: what a tag is, tokens, and images that come whole or not at all."""
 
 import base64
+import io
 import json
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_cli.image_archive import pull_image, renamed_archive
+from edge_cli.image_archive import archive_fault, names_manifest, pull_image, renamed_archive
 from edge_cli.image_reference import ImageReference, parse_reference
 from edge_cli.registry import Registry
 from edge_llm_tests.errors import EdgeError, TargetUnreachableError, UnauthorisedError, UsageError
@@ -158,8 +159,11 @@ def names(path: Path) -> dict[str, str]:
 
 def test_an_image_is_pulled_whole_and_called_by_tag_and_digest(registry: Played, tmp_path: Path) -> None:
     registry.push("team/app:1.0", *LAYERS)
-    digest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
+    index, digest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
     assert digest == registry.platform_digest("team/app:1.0", "amd64")
+    assert names_manifest(path, index, digest)
+    assert not names_manifest(path, index, f"sha256:{'0' * 64}")
+    assert not names_manifest(path, digest, digest)
     assert names(path) == {
         f"{registry.host}/team/app:1.0": digest,
         f"{registry.host}/team/app@{digest}": digest,
@@ -168,6 +172,52 @@ def test_an_image_is_pulled_whole_and_called_by_tag_and_digest(registry: Played,
         contents = {name: tar.extractfile(name) for name in tar.getnames() if name.startswith("blobs/")}
         assert {file.read() for file in contents.values() if file} >= set(LAYERS)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "digest", "words"),
+    [
+        ("", "", ""),
+        ("docker.io/library/busybox:1", "", "brings another image along"),
+        ("", f"sha256:{'0' * 64}", f"it has sha256:{'0' * 64}"),
+    ],
+)
+def test_an_archive_is_of_one_image_under_its_own_names(
+    registry: Played, tmp_path: Path, name: str, digest: str, words: str
+) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    _, manifest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
+    wicked = tmp_path / "wicked.tar"
+    with tarfile.open(path) as old, tarfile.open(wicked, "w") as new:
+        for member in old:
+            content = old.extractfile(member)
+            assert content is not None
+            raw = content.read()
+            if member.name == "index.json":
+                index = json.loads(raw)
+                last = index["manifests"][-1]
+                last["annotations"]["io.containerd.image.name"] = (
+                    name or last["annotations"]["io.containerd.image.name"]
+                )
+                last["digest"] = digest or last["digest"]
+                raw = json.dumps(index).encode()
+                member.size = len(raw)
+            new.addfile(member, io.BytesIO(raw))
+    said = archive_fault(wicked, f"{registry.host}/team/app:1.0", manifest)
+    assert words in said
+    assert bool(said) is bool(words)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[]", b'{"manifests": [1]}', b'{"manifests": [{"annotations": 7}]}']
+)
+def test_an_archive_whose_index_is_none_is_at_fault(content: bytes, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("oci-layout"), io.BytesIO())
+        member = tarfile.TarInfo("index.json")
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    assert archive_fault(tmp_path / "a.tar", "docker.io/a/b:1", f"sha256:{'0' * 64}")
 
 
 def test_a_damaged_blob_is_no_image(registry: Played, tmp_path: Path) -> None:
@@ -179,7 +229,7 @@ def test_a_damaged_blob_is_no_image(registry: Played, tmp_path: Path) -> None:
 
 def test_an_archive_is_called_by_its_digest_too(registry: Played, tmp_path: Path) -> None:
     registry.push("team/app:1.0", *LAYERS)
-    digest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
+    _, digest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
     (tmp_path / "out").mkdir()
     named, again, copy = renamed_archive(path, tmp_path / "out", parse_reference("localhost/edge/app:2"))
     assert (str(named), again) == ("localhost/edge/app:2", digest)

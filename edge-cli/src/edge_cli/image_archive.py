@@ -1,7 +1,9 @@
 """An image as an OCI archive that `ctr images import` and k3s take, by its tag and by its digest."""
 
+import hashlib
 import io
 import json
+import re
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,10 +14,11 @@ from edge_llm_tests.errors import UsageError
 from edge_cli.image_reference import ImageReference, parse_reference
 from edge_cli.registry import MANIFESTS, Registry
 
-__all__ = ["pull_image", "renamed_archive"]
+__all__ = ["archive_fault", "names_manifest", "pull_image", "renamed_archive"]
 
 _INDEX = "application/vnd.oci.image.index.v1+json"
 _INDEX_LIMIT_BYTES = 4 << 20
+_MEMBER = re.compile(r"oci-layout|index\.json|blobs/sha256/[0-9a-f]{64}")
 _NAME = "io.containerd.image.name"
 _TAG = "org.opencontainers.image.ref.name"
 
@@ -26,20 +29,24 @@ def pull_image(
     architecture: str,
     folder: Path,
     tell: Callable[[str], None] = lambda _said: None,
-) -> tuple[str, Path]:
-    """The image's manifest digest for the architecture, and its archive, written into the folder.
+) -> tuple[str, str, Path]:
+    """Digest of the reference, of its manifest for the architecture, and its archive, written to the folder.
+
+    The index that the reference names goes along: it is what a lock file pins, and names the manifest.
 
     Raises:
         EdgeError: The registry does not have it, does not answer, or sent something else.
     """
-    found = registry.of_platform(reference, registry.manifest(reference), architecture)
+    named = registry.manifest(reference)
+    found = registry.of_platform(reference, named, architecture)
     document = found.document
     blobs = {each["digest"]: int(each["size"]) for each in (document["config"], *document["layers"])}
     path = folder / f"{found.digest.removeprefix('sha256:')}.tar"
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
         _add(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
         _add(tar, "index.json", _index(reference, found.digest, found.media_type, len(found.content), {}))
-        _add(tar, _blob(found.digest), found.content)
+        for each in {named.digest: named, found.digest: found}.values():
+            _add(tar, _blob(each.digest), each.content)
         for digest, size in blobs.items():
             tell(f"{reference}: {digest[7:19]}, {size >> 20} MiB")
             part = folder / ".blob"
@@ -49,7 +56,61 @@ def pull_image(
             with part.open("rb") as data:
                 tar.addfile(_member(_blob(digest), size), data)
             part.unlink()
-    return found.digest, path
+    return named.digest, found.digest, path
+
+
+def names_manifest(archive: Path, index: str, manifest: str) -> bool:
+    """Whether the archive holds the index of that digest, and the index names the manifest."""
+    try:
+        with tarfile.open(archive, "r:") as tar:
+            found = tar.extractfile(_blob(index))
+            content = found.read(_INDEX_LIMIT_BYTES) if found else b""
+        listed = {each.get("digest") for each in json.loads(content)["manifests"]}
+    except (OSError, tarfile.TarError, KeyError, ValueError, TypeError, AttributeError):
+        return False
+    return f"sha256:{hashlib.sha256(content).hexdigest()}" == index and manifest in listed
+
+
+def archive_fault(archive: Path, ref: str, digest: str) -> str:
+    """Why the archive is not one of that image under its two names alone; empty if it is.
+
+    A name by digest that led to another manifest would be taken for the pinned image by every kubelet.
+    """
+    if said := _layout_fault(archive):
+        return said
+    index = _read_index(archive)
+    manifests = index.get("manifests") if isinstance(index, dict) else None
+    if not isinstance(manifests, list) or not manifests:
+        return "it is no OCI archive"
+    reference = parse_reference(ref)
+    allowed = {ref, reference.at(digest)}
+    for each in manifests:
+        annotations = each.get("annotations") if isinstance(each, dict) else None
+        name = annotations.get(_NAME) if isinstance(annotations, dict) else None
+        if name not in allowed:
+            return f"it brings another image along ({str(name)[:80]})"
+        if each.get("digest") != digest:
+            return f"under {name} it has {str(each.get('digest'))[:80]}"
+    return ""
+
+
+def _layout_fault(archive: Path) -> str:
+    """Why the members are not those of an OCI layout, each once; containerd reads Docker's layout as well."""
+    try:
+        with tarfile.open(archive, "r:") as tar:
+            names = [member.name for member in tar if not member.isdir()]
+    except (OSError, tarfile.TarError):
+        return "it is no OCI archive"
+    if not {"oci-layout", "index.json"} <= set(names):
+        return "it is no OCI archive"
+    odd = [name for name in names if not _MEMBER.fullmatch(name)]
+    return (
+        f"it holds {odd[0][:80]}"
+        if odd
+        else ""
+        if len(set(names)) == len(names)
+        else "a member is there twice"
+    )
 
 
 def renamed_archive(

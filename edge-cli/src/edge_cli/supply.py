@@ -11,9 +11,11 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile
 
+from edge_cli.bundle.manifest import Entry
 from edge_cli.bundle.store import Loaded, current_bundle, has_bundle, store_folder
-from edge_cli.chart_store import ChartStore
-from edge_cli.lock import Lock, load_lock, parse_lock
+from edge_cli.chart_store import ChartStore, DigestError
+from edge_cli.image_archive import archive_fault, names_manifest
+from edge_cli.lock import Lock, LockedChart, load_lock, parse_lock
 from edge_cli.pinning import LOCAL, image_refs, pinned, unpinned
 from edge_cli.running_images import strangers
 
@@ -33,11 +35,13 @@ class Supply:
         lock: What it is held to.
         loaded: The bundle that was loaded last; None for none.
         offline: Whether everything comes from the bundle; else only images that no registry has.
+        known: What the owners and the user pin, which a bundle cannot change.
     """
 
     lock: Lock = field(default_factory=Lock)
     loaded: Loaded | None = None
     offline: bool = False
+    known: Lock = field(default_factory=Lock)
 
     def charts(self, helm: Path) -> ChartStore:
         """Charts of others, for Helm."""
@@ -57,6 +61,10 @@ class Supply:
         if self.offline:
             return self._archives()
         wanted = _local_images(layers, profile)
+        if self.loaded is not None:
+            for entry in self.loaded.manifest.of("image"):
+                if entry.name in wanted:
+                    _hold(self.loaded, entry, self.lock)
         return tuple(image for image in self._archives() if image.ref in wanted)
 
     def _archives(self) -> "tuple[Brought, ...]":
@@ -145,6 +153,8 @@ class Supply:
                 f"{profile.name} installs: {', '.join(dict.fromkeys(lacking))}",
                 _LOAD,
             )
+        for entry in manifest.of("image"):
+            _hold(self.loaded, entry, self.known)
 
 
 def load_supply(layers: tuple[Layer, ...], *, offline: bool = False) -> Supply:
@@ -160,7 +170,37 @@ def load_supply(layers: tuple[Layer, ...], *, offline: bool = False) -> Supply:
     found = [loaded.path(entry) for entry in loaded.manifest.of("lock")]
     if len(found) != 1:
         raise UsageError(f"the bundle in {loaded.folder} has no lock file", _LOAD)
-    return Supply(parse_lock(found[0].read_bytes(), str(found[0])), loaded, offline=True)
+    brought, known = parse_lock(found[0].read_bytes(), str(found[0])), load_lock(layers)
+    charts = {
+        name: known.charts[name] if name in known.charts and _pins(known.charts[name], chart) else chart
+        for name, chart in brought.charts.items()
+    }
+    return Supply(Lock(brought.schema, charts, brought.images), loaded, offline=True, known=known)
+
+
+def _pins(known: LockedChart, brought: LockedChart) -> bool:
+    return bool(known.digest) and (known.repository, known.version) == (brought.repository, brought.version)
+
+
+def _hold(loaded: Loaded, entry: Entry, known: Lock) -> None:
+    """Hold an image of a bundle to its own manifest, and to what the owners and the user pin.
+
+    Raises:
+        DigestError: It is another image.
+    """
+    path, pinned = loaded.path(entry), known.images.get(entry.name)
+    if said := archive_fault(path, entry.name, entry.digest):
+        raise DigestError(
+            f"image {entry.name} of the bundle in {loaded.folder}: {said}", "make the bundle again"
+        )
+    if not pinned or entry.digest == pinned:
+        return
+    if entry.index != pinned or not names_manifest(path, pinned, entry.digest):
+        raise DigestError(
+            f"image {entry.name} of the bundle in {loaded.folder} is {entry.index or entry.digest}, and "
+            f"the lock file says {pinned}",
+            "make the bundle again with this lock file; if it was renewed on purpose, run `edge lock`",
+        )
 
 
 def _local_images(layers: tuple[Layer, ...], profile: Profile) -> frozenset[str]:

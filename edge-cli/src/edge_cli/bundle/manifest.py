@@ -15,6 +15,7 @@ _FOLDERS = {"chart": "charts", "image": "images", "model": "models", "k3s": "k3s
 _DEPTH_LIMIT = 8
 _PATH_LIMIT = 240
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class BundleError(EdgeError):
@@ -57,6 +58,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: Chart, image reference or model that it belongs to; empty for other files.
         version: Version of a chart.
         digest: `sha256:...` of an image's manifest, as a cluster names it.
+        index: `sha256:...` of what its reference is in the registry; its archive holds it. Empty for none.
     """
 
     path: str
@@ -66,6 +68,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     version: str = ""
     digest: str = ""
+    index: str = ""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,6 +162,6 @@ def _wrong(entry: Entry) -> str:
         return "its path is not one of a bundle (no `..`, no absolute or hidden names)"
     if not _SHA256.fullmatch(entry.sha256):
         return "its checksum is no SHA-256"
-    if entry.digest and not _SHA256.fullmatch(entry.digest.removeprefix("sha256:")):
+    if any(each and not _DIGEST.fullmatch(each) for each in (entry.digest, entry.index)):
         return "its digest is no SHA-256"
     return ""

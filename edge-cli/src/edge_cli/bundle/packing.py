@@ -164,7 +164,7 @@ def _images(order: Order, refs: tuple[str, ...], packed: _Packed, work: Path, te
     registry = Registry()
     digests: dict[str, str] = {}
     for number, ref in enumerate(refs):
-        reference = parse_reference(ref)
+        reference, index = parse_reference(ref), ""
         tell(f"image {ref}")
         if ref in given:
             digest, path = given[ref]
@@ -176,23 +176,23 @@ def _images(order: Order, refs: tuple[str, ...], packed: _Packed, work: Path, te
                 "give its OCI archive with --image FILE",
             )
         else:
-            digest, path = _pulled(order, registry, reference, work, tell)
+            index, digest, path = _pulled(order, registry, reference, work, tell)
         slug = ref.rpartition("/")[2].replace(":", "-").replace("@", "-")
-        packed.add("image", f"images/{number:02}-{slug}.tar", path, name=ref, digest=digest)
+        packed.add("image", f"images/{number:02}-{slug}.tar", path, name=ref, digest=digest, index=index)
         digests[ref] = digest
     return digests
 
 
 def _pulled(
     order: Order, registry: Registry, reference: ImageReference, work: Path, tell: Tell
-) -> tuple[str, Path]:
+) -> tuple[str, str, Path]:
     """An image of a registry, held to the lock file: what was pinned is what is packed."""
     pinned = order.charts.lock.images.get(str(reference), "")
     wanted = ImageReference(reference.host, reference.path, reference.tag, pinned)
-    digest, path = pull_image(registry, wanted, order.architecture, work, tell)
+    index, digest, path = pull_image(registry, wanted, order.architecture, work, tell)
     if not pinned:
-        tell(f"image {reference}: not pinned, the registry gave {digest}")
-    return digest, path
+        tell(f"image {reference}: not pinned, the registry gave {index}")
+    return index, digest, path
 
 
 def _given(archives: tuple[Path, ...], work: Path) -> dict[str, tuple[str, Path]]:

@@ -101,7 +101,8 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     exclude_hosts(host, {"--sandbox": sandbox, "--install-k3s": install_k3s})
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
     if asked:
-        load_profile(asked, layers)  # a wrong name is said before half an hour of building
+        # a wrong name, or a bundle without it, is said before half an hour of building
+        supply.profile(load_profile(asked, layers), climbed)
     if sandbox:
         announce_build(ask=not yes)
     given = kubeconfig or settings.kubeconfig
