@@ -101,6 +101,6 @@ def test_no_target_is_red_not_skipped(
 
 
 def test_a_host_that_cannot_be_entered_is_one_red_item(suite: pytest.Pytester) -> None:
-    result = suite.runpytest("--host", "ssh://127.0.0.1:1", "--profile", "./own.yaml")
+    result = run(suite, "--host", "ssh://127.0.0.1:1", "--profile", "./own.yaml")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*ssh://127.0.0.1:1: connection refused*"])
