@@ -217,6 +217,17 @@ def test_a_card_whose_driver_does_not_answer_is_put_right_first(edge: Edge, tmp_
     assert not Path("edge-profile.yaml").exists()
 
 
+def test_not_being_able_to_look_is_not_no_card(edge: Edge, tmp_path: Path) -> None:
+    bare = json.loads((BASES / "cpu-k3s.json").read_text())
+    absent = {"rc": None, "stdout": "", "stderr": "", "error": "not-found", "took_s": 0.0}
+    bare["reads"] |= {SMI: absent, LSPCI: absent}
+    (tmp_path / "r.json").write_text(json.dumps(bare))
+    code, _, err = edge("profile", "init", "--from", tmp_path / "r.json")
+    assert code == 3
+    assert "whether there is a card: " in err
+    assert "install pciutils" in err
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -29,10 +29,11 @@ def install(
     plan: Annotated[bool, typer.Option("--plan", help="Show what would be done, and do nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Install k3s, pinned and checked, behind the contracts of layer 0; what is right already is left alone.
+    """Install k3s, pinned and checked; what is right stays.
 
-    An installation that is not ours is never touched: each sign of one is named. The driver is checked, never
-    installed. Exit code: 0 done, 2 refused, 3 a contract of layer 0 does not hold, 5 k3s does not come up.
+    The contracts of layer 0 must hold first. An installation that is not ours is never touched: each sign of
+    one is named. The driver is checked, never installed. Exit code: 0 done, 2 refused, 3 a contract of layer
+    0 does not hold, 5 k3s does not come up.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - with the command
 
@@ -53,7 +54,7 @@ def install(
 
 @node.command()
 def status() -> None:
-    """What of k3s is on this host, and whose it is; reads only."""
+    """Show what of k3s is on this host, and whose."""
     from k3s_nvidia_edge.node.survey import survey  # noqa: PLC0415 - with the command
 
     from edge_cli.node import this_host  # noqa: PLC0415 - with the command
@@ -93,7 +94,10 @@ def uninstall(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove k3s: the files that were installed and nobody edited since; the cluster's data stays."""
+    """Remove k3s; the cluster's data stays.
+
+    Files that were installed and that nobody edited since are deleted; the others are named.
+    """
     from k3s_nvidia_edge.node import removable, remove  # noqa: PLC0415 - with the command
 
     from edge_cli.node import K3S, this_host  # noqa: PLC0415 - with the command

@@ -136,6 +136,7 @@ def _machine(layers: "tuple[Layer, ...]", evidence: Path | None, hosts: "HostCho
     from edge_llm_tests.readers import HostReader, Target, collect  # noqa: PLC0415 - see `init`
     from edge_llm_tests.reads import UnseenError  # noqa: PLC0415 - see `init`
     from k3s_nvidia_edge.host.machine import machine  # noqa: PLC0415 - see `init`
+    from k3s_nvidia_edge.host.pci import KEY as LSPCI  # noqa: PLC0415 - see `init`
 
     from edge_cli.settings import load_settings  # noqa: PLC0415 - see `init`
 
@@ -150,10 +151,10 @@ def _machine(layers: "tuple[Layer, ...]", evidence: Path | None, hosts: "HostCho
     try:
         return recording.view(machine).value
     except UnseenError as unseen:
-        error = EdgeError(
-            f"what the machine has is not seen: {unseen.message}",
-            "put the driver right first: `edge diagnose --profile rtx-4090` says what to do",
-        )
+        step = "put the driver right first: `edge diagnose --profile rtx-4090` says what to do"
+        if unseen.key == f"command:{LSPCI}":
+            step = "install pciutils; where there is no card, a file with `extends: cpu` is a profile as well"
+        error = EdgeError(f"what the machine has is not seen: {unseen.message}", step)
         error.exit_code = ExitCode.CONTRACT
         raise error from None
 

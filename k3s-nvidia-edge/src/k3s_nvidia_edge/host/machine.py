@@ -45,7 +45,12 @@ def machine(recording: Recording) -> Machine:
     smi = nvidia_smi(recording)
     if smi.answer is SmiAnswer.CARDS:
         return Machine(smi.cards, total_mib)
-    on_bus = len(pci_bus(recording).cards)
+    try:
+        on_bus = len(pci_bus(recording).cards)
+    except UnseenError as unseen:
+        raise UnseenError(
+            unseen.key, unseen.reason, f"the driver: {smi.said}; whether there is a card: {unseen.message}"
+        ) from None
     if on_bus or smi.answer not in (SmiAnswer.NOT_INSTALLED, SmiAnswer.NO_DEVICES):
         raise UnseenError(
             f"command:{KEY}",
