@@ -19,7 +19,7 @@ __all__ = ["Gap", "Step", "Verdict", "route"]
 
 _PLACEHOLDER = re.compile(r"(?<![{$])\{([a-z][a-z0-9_]*)\}(?!\})")
 _OTHER_LANGUAGES = frozenset(("end", "print"))  # `{end}` is jsonpath's, `{print}` is awk's
-_SHOWS_NOTHING = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
+_SHOWS_NOTHING = re.compile(r"[\x00-\x1f\x7f-\x9f\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
