@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,19 +10,21 @@ from typing import Any
 
 import msgspec
 import pytest
+from edge_cli.bundle.manifest import SCHEMA, Entry, Manifest
 from edge_cli.bundle.models import model_files
-from edge_cli.bundle.store import current_bundle, store_folder
-from edge_cli.chart_store import DigestError
+from edge_cli.bundle.store import Loaded, current_bundle, store_folder
+from edge_cli.chart_store import DigestError, chart_cache
 from edge_cli.image_archive import pull_image, renamed_archive
 from edge_cli.image_reference import parse_reference
 from edge_cli.k3s_files import k3s_files
 from edge_cli.lock import parse_lock, user_lock_path
 from edge_cli.registry import Registry
-from edge_cli.supply import load_supply
+from edge_cli.supply import Supply, load_supply
 from edge_llm_tests import load_layers
 from edge_llm_tests.errors import EdgeError, UsageError
 from edge_llm_tests.layer import ModelNeed
 from edge_llm_tests.profile import Profile, load_profile
+from edge_llm_tests.upstream import load_upstream
 
 Edge = Callable[..., tuple[int, str, str]]
 Played = Any  # the registry of conftest.py
@@ -377,3 +380,85 @@ def test_k3s_is_packed_as_pinned_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(EdgeError, match="is pinned"):
         k3s_files(Profile("cpu"), "amd64", release, said.append)
     assert not [each for each in (tmp_path / "cache").rglob("*") if each.is_file()]
+
+
+@pytest.fixture
+def chart(box: Box, tmp_path: Path, real_helm: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A chart in the place of NVIDIA's, as an earlier pull left it; the profile takes it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    upstream = load_upstream("k3s_nvidia_edge", "nvidia-device-plugin").chart
+    source = tmp_path / upstream.name
+    (source / "templates").mkdir(parents=True)
+    (source / "Chart.yaml").write_text(
+        f"apiVersion: v2\nname: {upstream.name}\nversion: {upstream.version}\n"
+    )
+    pod = {"spec": {"containers": [{"name": "c", "image": f"{box.registry.host}/box/ollama:0.33.0"}]}}
+    (source / "templates" / "pod.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **pod}))
+    place = hashlib.sha256(upstream.repository.encode()).hexdigest()[:12]
+    kept = chart_cache() / f"{place}-{upstream.name}-{upstream.version}.tgz"
+    kept.parent.mkdir(parents=True)
+    subprocess.run([real_helm, "package", source, "-d", tmp_path], check=True, capture_output=True)
+    (tmp_path / f"{upstream.name}-{upstream.version}.tgz").rename(kept)
+    box.write(**{"nvidia-device-plugin": {}})
+    return kept
+
+
+def test_a_chart_of_others_comes_out_of_the_bundle_as_it_went_in(
+    edge: Edge, create: Callable[..., tuple[int, str, str]], box: Box, chart: Path
+) -> None:
+    code, out, err = create("--models", box.models, "--image", box.exporter)
+    assert code == 0, err
+    assert "1 charts, 4 images" in out
+    content = chart.read_bytes()
+    chart.unlink()
+    assert edge("bundle", "load", box.bundle)[0] == 0
+    supply = load_supply(load_layers(), offline=True)
+    store = supply.charts(Path("/nowhere/helm"))
+    upstream = load_upstream("k3s_nvidia_edge", "nvidia-device-plugin").chart
+    path = store.locate(upstream)
+    assert path.read_bytes() == content
+    path.write_bytes(content + b"?")
+    with pytest.raises(DigestError, match=r"nvidia-device-plugin 0\.20\.0"):
+        store.locate(upstream)
+
+
+def test_a_chart_that_is_pinned_here_cannot_come_changed(
+    edge: Edge, create: Callable[..., tuple[int, str, str]], box: Box, chart: Path
+) -> None:
+    assert create("--models", box.models, "--image", box.exporter)[0] == 0
+    assert edge("bundle", "load", box.bundle)[0] == 0
+    upstream = load_upstream("k3s_nvidia_edge", "nvidia-device-plugin").chart
+    entry = {"repository": upstream.repository, "version": upstream.version, "digest": f"sha256:{'0' * 64}"}
+    user_lock_path().parent.mkdir(parents=True)
+    user_lock_path().write_text(json.dumps({"schema": "edge.lock/v1", "charts": {upstream.name: entry}}))
+    with pytest.raises(DigestError, match="the lock file says"):
+        load_supply(load_layers(), offline=True).charts(Path("/nowhere/helm")).locate(upstream)
+
+
+def test_a_bundle_for_another_machine_is_refused(
+    edge: Edge, whole: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert edge("bundle", "load", whole.bundle)[0] == 0
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    layers = load_layers()
+    with pytest.raises(UsageError, match="amd64"):
+        load_supply(layers, offline=True).profile(load_profile(str(whole.profile), layers), layers)
+
+
+def test_k3s_comes_out_of_the_bundle_offline_alone(tmp_path: Path) -> None:
+    entry = Entry("k3s/k3s", "k3s", 1, "0" * 64)
+    loaded = Loaded(tmp_path, Manifest(SCHEMA, "cpu", "amd64", "0.1.0", "2026-11-30T12:00:00Z", (entry,)))
+    assert Supply(loaded=loaded, offline=True).k3s == tmp_path / "k3s"
+    assert Supply(loaded=loaded).k3s is None
+
+
+def test_the_lock_files_of_the_packages_are_written_by_owner(
+    edge: Edge, box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edge_cli.lock.shipped_lock_path", lambda package: tmp_path / f"{package}.lock.yaml")
+    code, _, err = edge("lock", "--in-packages", "--profile", box.profile)
+    assert code == 0, err
+    written = parse_lock((tmp_path / "llm_observability_stack.lock.yaml").read_bytes(), "there")
+    assert set(written.images.values()) == set(box.digests.values())
+    assert not (tmp_path / "k3s_nvidia_edge.lock.yaml").exists(), "no image of its layers is in this profile"
+    assert not user_lock_path().exists()

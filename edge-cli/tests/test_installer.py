@@ -5,17 +5,19 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from edge_cli.chart_store import ChartStore
 from edge_cli.fingerprint import fingerprint, fingerprint_of
 from edge_cli.helm_error import HelmError
 from edge_cli.installer import Installer
 from edge_cli.revision import Installed, Revision
-from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError
-from edge_llm_tests.layer import Release
+from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError, UsageError
+from edge_llm_tests.layer import Release, UpstreamChart
 from edge_llm_tests.readers.wire import Origin
 
 FAKE_HELM = """#!{python}
@@ -296,6 +298,27 @@ def test_without_a_good_revision_before_there_is_nothing_to_go_back_to(
         asyncio.run(installer.roll_back(release, 2))
     assert "helm history demo" in raised.value.next_step
     assert [call[0] for call in helm.calls] == ["history"]
+
+
+def test_a_chart_of_others_is_installed_from_its_file_and_known_by_its_version(
+    helm: FakeHelm, api: FakeApi, release: Release, tmp_path: Path
+) -> None:
+    packaged = tmp_path / "stack-1.2.3.tgz"
+    packaged.write_bytes(b"chart")
+    chart = UpstreamChart("stack", "https://charts.example.org", "1.2.3")
+    charts = ChartStore(helm.path, brought={("stack", "1.2.3"): packaged}, offline=True)
+    installer = Installer(Origin(api.url), helm.path, Path("/etc/kube.conf"), charts=charts)
+    api.answers["GET /api/v1/namespaces/space"] = (200, {"metadata": {}})
+    helm.says("upgrade", {"version": 1, "info": {"status": "deployed"}})
+    theirs = replace(release, chart=chart)
+    asyncio.run(installer.apply(theirs))
+    call = next(call for call in helm.calls if call[0] == "upgrade")
+    assert call[2] == str(packaged)
+    assert fingerprint_of(option(call, "--description")) == fingerprint(theirs)
+    newer = replace(theirs, chart=UpstreamChart("stack", chart.repository, "1.2.4"))
+    assert fingerprint(newer) != fingerprint(theirs)
+    with pytest.raises(UsageError, match=r"stack 1\.2\.4"):
+        asyncio.run(installer.apply(newer))
 
 
 def test_an_uninstall_that_never_ended_is_finished(

@@ -128,7 +128,14 @@ class Supply:
         """Everything at once, before anything is installed."""
         if self.loaded is None:
             return
-        manifest = self.loaded.manifest
+        from k3s_nvidia_edge.sandbox.build.archive import machine_architecture  # noqa: PLC0415 - only who is offline pays
+
+        manifest, here = self.loaded.manifest, machine_architecture()
+        if manifest.architecture != here:
+            raise UsageError(
+                f"the bundle in {self.loaded.folder} is for {manifest.architecture}, this machine is {here}",
+                f"make one with `edge bundle create --arch {here}`",
+            )
         charts = {(entry.name, entry.version) for entry in manifest.of("chart")}
         lacking = []
         for release in _releases(layers, profile):
