@@ -86,6 +86,13 @@ def test_an_archive_without_the_image_is_noticed(node: Node) -> None:
         node.bring(node.image("docker.io/a/b:1", ONE, holds=False))
 
 
+def test_an_archive_with_another_image_under_the_name_is_noticed(node: Node) -> None:
+    image = node.image("docker.io/a/b:1", ONE)
+    node.state["archives"]["b:1.tar"] = dict.fromkeys(image.names, TWO)  # type: ignore[index]  # a dict
+    with pytest.raises(EdgeError, match=f"of {ONE}"):
+        node.bring(image)
+
+
 def test_a_containerd_that_refuses_is_an_error_with_its_words(node: Node) -> None:
     node.state["error"] = "permission denied"
     with pytest.raises(EdgeError, match="permission denied") as raised:

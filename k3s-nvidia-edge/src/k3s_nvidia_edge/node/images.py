@@ -63,7 +63,7 @@ def bring(
     stored = _stored(ctr)
     imported = []
     for image in images:
-        if stored.get(image.ref) == image.digest and image.names[1] in stored:
+        if all(stored.get(name) == image.digest for name in image.names):
             continue
         tell(f"image {image.ref}")
         _run((*ctr, "import", str(image.path)), _IMPORT_LIMIT_S)
