@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from edge_cli.lock import DIGEST, load_lock
-from edge_cli.pinning import image_refs, unpinned
+from edge_cli.pinning import image_refs, pinned, unpinned
 from edge_llm_tests import load_layers
 from edge_llm_tests.layer import Release, UpstreamChart
 from edge_llm_tests.profile import load_profile, profile_names
@@ -119,7 +119,9 @@ def test_the_shipped_lock_files_have_an_entry_for_all_that_a_profile_installs(
         else:
             wanted = {ref for ref, _ in image_refs(release.values) if not ref.startswith("localhost/")}
             assert wanted <= set(lock.images)
-    charts, images = unpinned(releases(profile), lock)
+    held = pinned(load_profile(profile, LAYERS), lock)
+    made = tuple(release for layer in LAYERS for release in layer.releases(held.values))
+    charts, images = unpinned(made, lock)
     assert all(not lock.images[ref] for ref in images)
     assert len(set(charts)) == len(charts)
     assert all(not digest or DIGEST.fullmatch(digest) for digest in lock.images.values())

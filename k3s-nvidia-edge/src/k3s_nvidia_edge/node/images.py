@@ -70,10 +70,11 @@ def bring(
         imported.append(image)
     stored = _stored(ctr) if imported else stored
     for image in imported:
-        absent = [name for name in image.names if name not in stored]
+        absent = [name for name in image.names if stored.get(name) != image.digest]
         if absent:
             raise EdgeError(
-                f"{image.path} was imported, and there is no {absent[0]}", "load the bundle again"
+                f"{image.path} was imported, and there is no {absent[0]} of {image.digest}",
+                "load the bundle again",
             )
     return tuple(image.ref for image in imported)
 
