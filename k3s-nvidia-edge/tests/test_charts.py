@@ -228,6 +228,15 @@ def test_a_machine_without_a_card_gets_the_reader_only() -> None:
     }
 
 
+def test_with_nvidia_s_operator_it_makes_the_counters_and_no_plugin_of_its_own() -> None:
+    documents = render(profile("a100-operator"))
+    counters = one(documents, "ConfigMap", "dcgm-counters")
+    assert "DCGM_FI_DEV_XID_ERRORS" in counters["data"]["dcgm-metrics.csv"], "the key that the operator wants"
+    assert not [each for each in documents if each["kind"] in ("DaemonSet", "RuntimeClass")]
+    one(documents, "ClusterRole", "edge-contract-reader")
+    assert not [each for each in render(profile("a100")) if each["kind"] == "ConfigMap"]
+
+
 def test_a_digest_pins_the_image() -> None:
     digest = "sha256:" + "0" * 64
     pod = one(render({"devicePlugin": {"image": {"digest": digest}}}), "DaemonSet")["spec"]["template"][
