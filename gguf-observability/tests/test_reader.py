@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 from gguf_files import GOLDEN, MALFORMED, gguf, golden_file, header, pair, string, tensor
+from gguf_observability.cli import main
 from gguf_observability.errors import GgufError
 from gguf_observability.header import Array
+from gguf_observability.page import Bar, page
 from gguf_observability.reader import read_header
+from gguf_observability.splits import read_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -216,3 +219,91 @@ def test_a_header_of_more_than_48_mib_is_refused(file: Path) -> None:
     os.truncate(file, 100 << 20)
     with pytest.raises(GgufError, match="header larger than the limit"):
         read_header(file)
+
+
+NASTY = "\x1b[2J\u202e\x00\u2066"
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (header(0, 20000) + bytes(400000), "more metadata than the limit"),
+        (header(40000, 0) + bytes(2000000), "more tensors than the limit"),
+        (
+            header(0, 1) + string("a") + struct.pack("<IIQ", 9, 8, 3 << 20) + bytes(25 << 20),
+            "more strings than the limit",
+        ),
+        (
+            header(0, 3) + b"".join(pair(f"k{number}", "x" * (3 << 20)) for number in range(3)),
+            "more text than the limit",
+        ),
+        (
+            header(0, 1) + string("a") + struct.pack("<IIQ", 9, 7, 9 << 20) + b"\1" * ((9 << 20) - 1) + b"\2",
+            "boolean that is neither 0 nor 1",
+        ),
+    ],
+    ids=["pairs", "tensors", "strings", "text", "truth values"],
+)
+def test_what_is_well_formed_and_too_much_is_refused_in_little_memory(
+    content: bytes, rule: str, file: Path
+) -> None:
+    file.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(GgufError) as caught:
+            read_header(file)
+        assert caught.value.rule == rule
+        assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_long_lists_of_numbers_are_walked_over_without_being_read(file: Path) -> None:
+    count = 5 << 20
+    file.write_bytes(
+        header(0, 2) + string("a") + struct.pack("<IIQ", 9, 6, count) + bytes(4 * count) + pair("b", 7)
+    )
+    tracemalloc.start()
+    try:
+        found = read_header(file)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert found.metadata["b"] == 7
+
+
+@settings(max_examples=60, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_mutated_parts_of_a_split_are_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+    for number in range(2):
+        keys = {"split.no": number, "split.count": 2, "split.tensors.count": 2, "general.name": NASTY}
+        whole = bytearray(gguf(keys, [(f"t{number}", (8,))]))
+        for _ in range(data.draw(st.integers(0, 3))):
+            whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+        (tmp_path / f"m-{number + 1:05d}-of-00002.gguf").write_bytes(whole)
+    with contextlib.suppress(GgufError, OSError):
+        read_model(tmp_path / "m-00001-of-00002.gguf")
+
+
+def test_nothing_of_a_nasty_file_reaches_a_terminal_or_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = {
+        "general.architecture": "llama",
+        "general.name": NASTY,
+        f"key{NASTY}": NASTY,
+        "tokenizer.ggml.model": NASTY,
+        "tokenizer.ggml.pre": NASTY,
+        f"tokenizer.ggml.{NASTY}_token_id": NASTY,
+        "llama.block_count": NASTY,
+    }
+    path = tmp_path / "nasty.gguf"
+    path.write_bytes(gguf(keys, [(NASTY, (8,))]))
+    (tmp_path / "mmproj-\x1b[2J.gguf").write_bytes(b"")
+    commands = (["inspect", "--tensors"], ["inspect", "--json", "--tensors"], ["scan"], ["estimate"])
+    for command in (*commands, ["estimate", "--context", "512"], ["fit", "--vram", "1GiB"]):
+        main([*command, str(path)])
+        out, err = capsys.readouterr()
+        assert not set(out + err) & set("\x1b\x00\u202e\u2066"), command
+    drawn = page(NASTY, [Bar(NASTY, [(NASTY, 1)])], [[NASTY], [NASTY]], [NASTY])
+    assert not set(drawn) & set("\x1b\x00\u202e\u2066")

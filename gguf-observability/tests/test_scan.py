@@ -53,8 +53,8 @@ def test_progress_is_drawn_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = list(range(100))
-    assert followed(steps, "files") is steps
+    assert followed(steps, "files", 100) is steps
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
-    assert list(followed(steps, "files")) == steps
+    assert list(followed(steps, "files", 100)) == steps
     assert capsys.readouterr().out == ""
-    assert followed([1], "files") == [1]
+    assert followed([1], "files", 1) == [1]

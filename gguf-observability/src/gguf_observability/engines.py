@@ -68,7 +68,13 @@ def shown_by_ollama(estimate: Estimate) -> Shown:
         distortions.append(
             f"{estimate.full.size} bytes of cache are left out: the line of sliding layers replaces the other"
         )
-    hosts = [estimate.weights.host, *cache_hosts, estimate.compute.host, estimate.output.host]
+    hosts = [
+        estimate.weights.host - estimate.repacked,
+        estimate.repacked,
+        *cache_hosts,
+        estimate.compute.host,
+        estimate.output.host,
+    ]
     cards = [*estimate.weights.devices, *estimate.compute.devices]
     cards += [size for devices in cache_cards for size in devices]
     vram = sum(_logged(size) for size in cards)

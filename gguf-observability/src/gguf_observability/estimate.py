@@ -25,6 +25,7 @@ class Estimate:
         layers: How many layers are on cards, the output layer included.
         of_layers: How many there are.
         context: Tokens in all, over all slots.
+        repacked: Of the weights in the host's memory, what has a buffer of its own there.
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class Estimate:
         "layers",
         "of_layers",
         "output",
+        "repacked",
         "sliding",
         "weights",
     )
@@ -45,11 +47,13 @@ class Estimate:
         caches: tuple[Term, Term],
         layers: tuple[int, int],
         context: int,
+        repacked: int,
     ) -> None:
         self.weights, self.kv_cache, self.compute, self.output = terms
         self.full, self.sliding = caches
         self.layers, self.of_layers = layers
         self.context = context
+        self.repacked = repacked
 
     @property
     def terms(self) -> tuple[tuple[str, Term], ...]:
@@ -143,4 +147,5 @@ def estimate(
         (full, sliding),
         (min(max(gpu_layers, 0), total), total),
         serving.context,
+        placement.repacked_bytes,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from edge_llm_tests import Recording
 from edge_llm_tests.ollama import loaded_models
+from edge_llm_tests.reads import UnseenError
 
 from gguf_observability.compute import Engine
 from gguf_observability.engines import engine_of, shown_by_ollama
@@ -63,7 +64,7 @@ def _all(recording: Recording, ubatch: int, cache_type: str, blobs: str) -> Iter
             engine = engine_of(served.version) or Engine.B10488
             layers = 1 << 20 if loaded.vram_bytes else 0
             found = estimate(served.header, serving, gpu_layers=layers, engine=engine)
-        except ValueError:
+        except (UnseenError, ValueError):
             continue
         if not served.header.tensors:
             continue

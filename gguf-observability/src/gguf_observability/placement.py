@@ -16,6 +16,8 @@ _BLOCK = "blk."
 _INPUT = ("token_embd.", "per_layer_token_embd.", "position_embd.", "token_types.")
 _FIRST_BLOCK = ("token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm.")
 _ROTARY = "rope_"
+_REPACKED = frozenset(("Q4_0", "Q4_K", "IQ4_NL", "MXFP4"))  # `ggml-cpu/repack.cpp`, for AVX2
+_REPACKED_ROWS = 8
 HOST = -1
 """Number of the host among cards."""
 
@@ -28,10 +30,12 @@ class Placement:
         output: The card of the output layer, or -1.
         host_bytes: Weights in the host's memory.
         device_bytes: Weights on each card.
+        repacked_bytes: Of those in the host's memory, what an x86 processor with AVX2 keeps in another order,
+            in a buffer of its own (`CPU_REPACK`).
         tied: Whether the output layer is the token embedding.
     """
 
-    __slots__ = ("blocks", "device_bytes", "host_bytes", "output", "tied")
+    __slots__ = ("blocks", "device_bytes", "host_bytes", "output", "repacked_bytes", "tied")
 
     def __init__(
         self,
@@ -40,12 +44,14 @@ class Placement:
         host_bytes: int,
         device_bytes: tuple[int, ...],
         *,
+        repacked_bytes: int,
         tied: bool,
     ) -> None:
         self.blocks = blocks
         self.output = output
         self.host_bytes = host_bytes
         self.device_bytes = device_bytes
+        self.repacked_bytes = repacked_bytes
         self.tied = tied
 
     @property
@@ -59,15 +65,21 @@ def place(header: Header, model: Model, gpu_layers: int, shares: tuple[float, ..
     total = model.layers + 1
     on_cards = min(max(gpu_layers, 0), total)
     cards = list(spread(model.layers, gpu_layers, shares))
-    host, devices = 0, [0] * (len(shares) if on_cards else 0)
+    host, repacked, devices = 0, 0, [0] * (len(shares) if on_cards else 0)
     tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
     for tensor in header.tensors:
         for card in _cards(tensor, cards, tied=tied):
             if card == HOST:
                 host += tensor.size
+                repacked += tensor.size if _repacked(tensor) else 0
             else:
                 devices[card] += tensor.size
-    return Placement(tuple(cards[:-1]), cards[-1], host, tuple(devices), tied=tied)
+    return Placement(tuple(cards[:-1]), cards[-1], host, tuple(devices), repacked_bytes=repacked, tied=tied)
+
+
+def _repacked(tensor: Tensor) -> bool:
+    matrix = len(tensor.shape) > 1 and not tensor.name.startswith(_INPUT)
+    return matrix and tensor.type in _REPACKED and tensor.shape[1] % _REPACKED_ROWS == 0
 
 
 def spread(layers: int, gpu_layers: int, shares: tuple[float, ...]) -> tuple[int, ...]:

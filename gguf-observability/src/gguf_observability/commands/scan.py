@@ -30,8 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
     files = [each for folder in options.folder for each in _files(folder)]
     broken = 0
-    for path in followed(files, "files"):
-        told = _told(path)
+    for told in followed(map(_told, files), "files", len(files)):
         broken += "error" in told
         say(json.dumps(told) if options.json else _line(told))
     if not options.json:
