@@ -12,7 +12,14 @@ from llm_observability_stack.telemetry.pod_trouble import Trouble, pod_trouble
 from llm_observability_stack.telemetry.refused import refused
 from llm_observability_stack.telemetry.roles import GPU_EXPORTER
 
-__all__ = ["ExporterFault", "absent_exporter", "exporter_fault", "exporter_pods"]
+__all__ = [
+    "ExporterFault",
+    "absent_exporter",
+    "exporter_fault",
+    "exporter_pods",
+    "nodes_without",
+    "proof_of_work",
+]
 
 _SAID_LIMIT = 200
 
@@ -125,15 +132,33 @@ def absent_exporter(observed: TelemetryState) -> tuple[str, str]:
 
 
 def nodes_without(observed: TelemetryState, pods: Sequence[Pod]) -> tuple[str, ...]:
-    """Ready nodes that have a GPU and no pod of the exporter, where the nodes were seen."""
+    """Ready nodes that have a GPU and no pod of the exporter.
+
+    Raises:
+        UnseenError: The nodes were not seen.
+    """
     covered = {pod.node for pod in pods}
     return tuple(
         node.name
-        for node in observed.recording.view(nodes).or_else(())
+        for node in observed.recording.view(nodes).value
         if node.name not in covered
         and node.ready
         and any(node.has(name) for name in node.capacity if _gpu(name))
     )
+
+
+def proof_of_work(observed: TelemetryState, pods: Sequence[Pod]) -> None:
+    """See to it that something tells of the card: the exporter's log, or a series of it.
+
+    Raises:
+        UnseenError: Neither was seen.
+    """
+    named = [(pod, each.name) for pod in pods for each in pod.containers if not each.init]
+    logs = [see(observed.recording.log, pod.namespace, pod.name, name) for pod, name in named]
+    if any(log.seen for log in logs):
+        return
+    if not any(series.seen and series.value for series in observed.gpu_series.values()):
+        _ = logs[0].value
 
 
 def _gpu(resource: str) -> bool:

@@ -1,10 +1,12 @@
 """Promises about the driver: it is loaded, has the cards, answers, and suits card and engine."""
 
 from edge_llm_tests import Result, contract, failed, passed, unknown
+from edge_llm_tests.reads import UnseenError
 
 from k3s_nvidia_edge.host.answer_fault import answer_fault, surfaced_fault
 from k3s_nvidia_edge.host.driver_fault import bus_loss, refused_cards, unloaded_fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog
+from k3s_nvidia_edge.host.module import MODINFO_KEY
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.platform import Platform
@@ -201,6 +203,8 @@ def cards_complete(spec: HostSpec, observed: HostState) -> Result:
 def driver_current(spec: HostSpec, observed: HostState) -> Result:
     """An upgrade that waits for its reboot: with the next restart of a container it may be a mismatch."""
     loaded, built = observed.module.loaded_version.value, observed.module.built_version.value
+    if loaded != built and built and loaded.startswith(built):
+        raise UnseenError(f"command:{MODINFO_KEY}", "Malformed", f"{MODINFO_KEY}: {built} breaks off")
     if loaded and built and loaded != built:
         return failed("UpgradePending", f"driver {loaded} is loaded, {built} is installed: a reboot is due")
     return passed(f"driver {loaded or 'of this machine'}, and no other is installed")

@@ -10,6 +10,7 @@ from llm_observability_stack.telemetry.gpu_exporter import (
     exporter_fault,
     exporter_pods,
     nodes_without,
+    proof_of_work,
 )
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
@@ -80,6 +81,7 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
             "GpuExporterNotScheduled", f"no GPU exporter on node {', '.join(bare)}, which has a GPU"
         )
     if not faults:
+        proof_of_work(observed, pods)
         return passed(f"runs: {', '.join(pod.path for pod in pods)}")
     fault = min(faults, key=lambda each: not each.own)
     message = f"{fault.message} (node {fault.pod.node or 'not chosen'})"
