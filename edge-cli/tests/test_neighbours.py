@@ -7,11 +7,13 @@ what could not be seen, and what is odd but sound.
 import json
 import runpy
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from edge_cli.report import report
 from edge_cli.tree import load_tree
@@ -19,6 +21,7 @@ from edge_cli.verdict import document
 from edge_llm_tests import Recording, load_layers
 from edge_llm_tests.profile import load_profile
 
+CASES = Path(__file__).parent / "cases"
 FOLDERS = ("neighbours", "neighbours_below")
 SCHEMA = json.loads((Path(__file__).parents[1] / "src/edge_cli/schemas/diagnosis-v1.json").read_text())
 LAYERS = load_layers()
@@ -93,3 +96,40 @@ def test_one_fault_is_one_fault(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_judges_bear_a_neighbour(name: str) -> None:
     assert "JudgeFault" not in {finding["reason"] for finding in found_in(name)["findings"]}
+
+
+def shown() -> set[tuple[str, str | None]]:
+    """Every contract with every reason that a field case or a neighbour shows, whatever came of it."""
+    found = {(each["contract"], each["reason"]) for name in NAMES for each in found_in(name)["findings"]}
+    for path in sorted((CASES / "cases").glob("*.json")):
+        case = json.loads(path.read_text())
+        whole = json.loads((CASES / "base" / f"{case['base']}.json").read_text())
+        reads = {key: read for key, read in whole["reads"].items() if key not in case.get("drop", [])}
+        target = {**whole["target"], **case.get("target", {})}
+        recording = Recording.parse({**whole, "target": target, "reads": {**reads, **case.get("set", {})}})
+        verdict = report(LAYERS, load_profile(recording.profile, LAYERS), recording, TREE).verdict
+        found |= {(step.finding.contract.id, step.finding.result.reason) for step in verdict.steps}
+    return found
+
+
+OF_OTHER_PROMISES = {("serving.gpu-request", "TooFewGpus")}
+"""Shown below: no shipped profile promises that one pod has more than one card."""
+
+
+def test_every_reason_of_every_contract_is_shown_by_a_recording() -> None:
+    """A reason without one is a guess: nobody has seen what it says, nor where it leads."""
+    declared = {(each.id, reason) for layer in LAYERS for each in layer.contracts for reason in each.reasons}
+    assert declared - shown() - OF_OTHER_PROMISES == set()
+
+
+def test_a_pod_with_fewer_cards_than_its_profile_promises() -> None:
+    recording = Recording.parse(json.loads((CASES / "base" / "dual-4090-k3s.json").read_text()))
+    profile = load_profile(recording.profile, LAYERS)
+    serving = profile.specs["serving"]
+    promise = msgspec.structs.replace(serving, gpu=msgspec.structs.replace(serving.gpu, count=2))
+    profile = replace(profile, specs={**profile.specs, "serving": promise})
+    route = report(LAYERS, profile, recording, TREE).verdict.route
+    assert route is not None
+    found = (route.finding.contract.id, route.finding.result.reason)
+    assert {found} == OF_OTHER_PROMISES
+    assert "1 x nvidia.com/gpu" in route.finding.result.message

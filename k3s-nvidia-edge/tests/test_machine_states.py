@@ -320,3 +320,10 @@ def test_an_image_that_may_still_come(world: Callable[..., World]) -> None:
     w.offer({"nvidia.com/gpu": "0"})
     w.unready(PLUGIN, "ImagePullBackOff", message="dial tcp: lookup nvcr.io: no such host")
     assert w.judge()["gpu.device-plugin"].result.reason == "PluginImageUnreachable"
+
+
+def test_a_version_that_breaks_off_is_no_upgrade(world: Callable[..., World]) -> None:
+    w = world(LIGHT)
+    w.command("command:modinfo -F version nvidia", "570.195\n")
+    found = w.judge()["host.driver-current"]
+    assert (found.outcome, found.result.reason) == ("unknown", "Malformed")

@@ -130,9 +130,29 @@ def daemonsets_unread(reads: Reads) -> None:
     del reads[DAEMONSETS]
 
 
+def young(part: str, job: str) -> Change:
+    """A pod that was started this minute, and the scrape of it that fails for that."""
+
+    def change(reads: Reads) -> None:
+        pod = item(reads, PODS, part)
+        pod["metadata"]["creationTimestamp"] = pod["status"]["startTime"] = "2026-06-15T11:59:30Z"
+        state = {"running": {"startedAt": "2026-06-15T11:59:40Z"}}
+        pod["status"]["containerStatuses"][0] |= {"state": state, "ready": False}
+        for condition in pod["status"]["conditions"]:
+            if condition["type"] in ("Ready", "ContainersReady"):
+                condition["status"] = "False"
+        for target in reads[TARGETS]["body"]["data"]["activeTargets"]:
+            if target["labels"]["job"] == job:
+                target |= {"health": "down", "lastError": "connection refused"}
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "contract", "reason"),
     [
+        (young("edge-exporter", "edge-exporter"), "telemetry.targets", "NotYetScraped"),
+        (young("nvidia-dcgm", "nvidia-dcgm-exporter"), "telemetry.gpu-target", "NotYetScraped"),
         (refused("open-webui"), "serving.webui", "WebUiRefused"),
         (refused("open-webui", DEPLOYMENTS), "serving.webui", "WebUiRefused"),
         (refused_by_event, "serving.webui", "WebUiRefused"),

@@ -4,6 +4,8 @@ import sys
 
 import situations_across
 import situations_collecting
+import situations_each
+import situations_each_telemetry
 import situations_engine
 import situations_model
 import situations_refused
@@ -16,6 +18,8 @@ __all__ = [
     "Box",
     "situations_across",
     "situations_collecting",
+    "situations_each",
+    "situations_each_telemetry",
     "situations_engine",
     "situations_model",
     "situations_refused",

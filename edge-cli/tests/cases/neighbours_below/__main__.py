@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
 
 import below_cluster
+import below_each
 import below_host
 import below_kernel
 import below_machine
@@ -19,6 +20,7 @@ __all__ = [
     "SITUATIONS",
     "Box",
     "below_cluster",
+    "below_each",
     "below_host",
     "below_kernel",
     "below_machine",

@@ -147,10 +147,10 @@ def _without_volume(observed: ServingState, pod: Pod, said: str, where: Where) -
 
 def _said(observed: ServingState, pod: Pod) -> str:
     condition = pod.conditions.get("PodScheduled")
+    if condition is not None and condition.reason == "SchedulingGated":
+        return f"scheduling is gated: {condition.message}"
     if condition is not None and condition.message:
         return condition.message
-    if condition is not None and condition.reason == "SchedulingGated":
-        return "scheduling is gated"
     about = observed.about(pod.namespace, pod.name, "Pod")
     return next((each.message for each in reversed(about) if each.reason == "FailedScheduling"), "")
 

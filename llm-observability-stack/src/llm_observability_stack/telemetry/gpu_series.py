@@ -10,6 +10,7 @@ from llm_observability_stack.telemetry.cards import Cards
 from llm_observability_stack.telemetry.gpu_exporter import exporter_pods
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.prometheus_api import Sample
+from llm_observability_stack.telemetry.roles import GPU_EXPORTER
 from llm_observability_stack.telemetry.scrape import clocks_differ, overdue
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
@@ -41,12 +42,18 @@ def series_fault(spec: TelemetrySpec, observed: TelemetryState) -> SeriesFault |
     """The fault of the promised series, or None."""
     found = {name: observed.gpu_series[name].value for name in spec.gpu_series}
     cards = observed.cards.or_else(_NO_CARDS)
-    fault = _absent(found, cards, just_started=observed.just_started) or _old(found, observed)
+    fault = _absent(found, cards, just_started=_just_started(observed)) or _old(found, observed)
     if fault is None:
         fault = _cards_without(found, cards)
     if fault is None and spec.gpu_pod_named:
         fault = _unnamed(observed, [sample for samples in found.values() for sample in samples])
     return fault
+
+
+def _just_started(observed: TelemetryState) -> bool:
+    """Whether Prometheus or the exporter is too young to have been asked."""
+    trouble = observed.trouble(GPU_EXPORTER) if observed.cast.seen else None
+    return observed.just_started or (trouble is not None and trouble.kind == "Starting")
 
 
 def _absent(found: Mapping[str, Sequence[Sample]], cards: Cards, *, just_started: bool) -> SeriesFault | None:
@@ -58,7 +65,9 @@ def _absent(found: Mapping[str, Sequence[Sample]], cards: Cards, *, just_started
         message = f"the GPU exporter publishes {', '.join(present)}, but no {', '.join(absent)}"
         return SeriesFault("SeriesMissing", message, own=True)
     if just_started:
-        return SeriesFault("NotYetScraped", "no GPU series yet: Prometheus has just started", undecided=True)
+        return SeriesFault(
+            "NotYetScraped", "no GPU series yet: Prometheus or its exporter has just started", undecided=True
+        )
     return SeriesFault("NoSeries", f"Prometheus has none of the GPU series: {', '.join(absent)}")
 
 

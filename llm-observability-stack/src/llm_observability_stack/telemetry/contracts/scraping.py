@@ -14,6 +14,7 @@ from llm_observability_stack.telemetry.gpu_exporter import (
 )
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.pod_trouble import Trouble
 from llm_observability_stack.telemetry.refused import refused
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, COMPANIONS, GPU_EXPORTER
 from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, overdue, pod_of, scrape_fault
@@ -116,8 +117,8 @@ def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         message = f"no pod of the {role} can be created: {said}"
         return replace(result, reason="ExporterRefused", message=message, independent=True)
     trouble = observed.trouble(role)
-    if trouble is None:
-        return result
+    if trouble is None or trouble.kind == "Starting":
+        return result if trouble is None else _still_starting(role, trouble)
     about = {**result.about, "namespace": trouble.namespace, "pod": trouble.pod}
     return replace(result, reason="ExporterNotRunning", about=about)
 
@@ -136,7 +137,17 @@ def _told_of_elsewhere(observed: TelemetryState, role: str) -> bool:
 )
 def gpu_target(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """Apart from the other targets, for it stands on the card and they do not."""
-    return _scraped(observed, (GPU_EXPORTER,))
+    result = _scraped(observed, (GPU_EXPORTER,))
+    trouble = observed.trouble(GPU_EXPORTER) if observed.cast.seen and result.reason in _DARK else None
+    if trouble is not None and trouble.kind == "Starting":
+        return _still_starting(GPU_EXPORTER, trouble)
+    return result
+
+
+def _still_starting(role: str, trouble: Trouble) -> Result:
+    return unknown(
+        "NotYetScraped", f"the {role} has just been started, it is not scraped yet: {trouble.message}"
+    )
 
 
 def _scraped(observed: TelemetryState, roles: Sequence[str]) -> Result:
