@@ -42,7 +42,7 @@ def series_fault(spec: TelemetrySpec, observed: TelemetryState) -> SeriesFault |
     """The fault of the promised series, or None."""
     found = {name: observed.gpu_series[name].value for name in spec.gpu_series}
     cards = observed.cards.or_else(_NO_CARDS)
-    fault = _absent(found, cards, just_started=_just_started(observed)) or _old(found, observed)
+    fault = _absent(found, cards, observed) or _old(found, observed)
     if fault is None:
         fault = _cards_without(found, cards)
     if fault is None and spec.gpu_pod_named:
@@ -56,7 +56,9 @@ def _just_started(observed: TelemetryState) -> bool:
     return observed.just_started or (trouble is not None and trouble.kind == "Starting")
 
 
-def _absent(found: Mapping[str, Sequence[Sample]], cards: Cards, *, just_started: bool) -> SeriesFault | None:
+def _absent(
+    found: Mapping[str, Sequence[Sample]], cards: Cards, observed: TelemetryState
+) -> SeriesFault | None:
     absent = [name for name, samples in found.items() if not samples and not _unsupported(name, cards)]
     present = [name for name, samples in found.items() if samples]
     if not absent:
@@ -64,7 +66,7 @@ def _absent(found: Mapping[str, Sequence[Sample]], cards: Cards, *, just_started
     if present:
         message = f"the GPU exporter publishes {', '.join(present)}, but no {', '.join(absent)}"
         return SeriesFault("SeriesMissing", message, own=True)
-    if just_started:
+    if _just_started(observed):
         return SeriesFault(
             "NotYetScraped", "no GPU series yet: Prometheus or its exporter has just started", undecided=True
         )
