@@ -64,6 +64,7 @@ ARCHITECTURES = frozenset(
         "hunyuan-dense",
         "hunyuan-moe",
         "hunyuan_vl",
+        "hy_v3",
         "internlm2",
         "jais",
         "jais2",
@@ -90,7 +91,6 @@ ARCHITECTURES = frozenset(
         "minimax-01",
         "minimax-m2",
         "minimax-m3",
-        "mistral",
         "mistral3",
         "mistral4",
         "modern-bert",
@@ -139,8 +139,8 @@ ARCHITECTURES = frozenset(
         "starcoder",
         "starcoder2",
         "step35",
-        "granite-swa",
-        "spark2.5",
+        "granite_swa",
+        "spark2_5",
         "xverse",
     )
 )

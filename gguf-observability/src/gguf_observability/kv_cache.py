@@ -41,7 +41,7 @@ _LIGHTNING = frozenset(("deepseek32", "glm-dsa"))
 _SPARSE = "minimax-m3"
 _GLM_INDEXES_SOME_FROM = 1048576  # trained for so many tokens, GLM indexes in some layers only
 _OWN_KIND = frozenset(
-    ("deepseek4", "hy-v4", "dots3note", "nanbeige", "gemma4-assistant", "eagle3", "dflash", "t5")
+    ("deepseek4", "hy_v4", "dots3note", "nanbeige", "gemma4-assistant", "eagle3", "dflash", "t5")
 )
 """Architectures with caches of their own kind: the standard rule gives no more than an idea."""
 

@@ -31,7 +31,7 @@ _PATTERNS = {
 
 _DENSE_FIRST = frozenset(("smallthinker", "cohere2moe", "laguna"))
 _DEFAULT_WINDOWS = {"gemma2": 4096, "exaone4": 4096, "exaone-moe": 128}
-_LISTED = frozenset(("gemma4", "mimo2", "step35", "granite-swa", "spark2.5"))
+_LISTED = frozenset(("gemma4", "mimo2", "step35", "granite_swa", "spark2_5"))
 """Architectures whose file lists by layer what slides."""
 
 _EXAONE4_SLIDING_LAYERS = 64  # the small EXAONE 4 has no sliding layers

@@ -52,6 +52,8 @@ class _Decoder:
             stream = graph.like("scale", stream)
             if recipe.scaled_input == "at-once":
                 graph.expand(stream)
+        if recipe.bare_embedding_norm:
+            stream = graph.like("rms_norm", stream)
         if recipe.embedding_norm:
             stream = self.norm(stream, plan.home(0))
         if plan.has("position_embd.weight", otherwise=recipe.learned_positions):

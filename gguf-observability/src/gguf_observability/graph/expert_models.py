@@ -125,6 +125,7 @@ EXPERTS: Final[Mapping[str, Recipe]] = MappingProxyType(
                 shared_width=_one,
             ),
         ),
+        "mellum": Recipe(query_norm="head", experts=PER_EXPERT),
         "mimo2": Recipe(experts=ExpertLayers(gating="sigmoid", biased=True)),
         "minimax-m2": Recipe(
             query_norm="row", experts=ExpertLayers(gating="", biased=True, expert_width=_NAMED)

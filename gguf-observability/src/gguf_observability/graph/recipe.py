@@ -36,6 +36,7 @@ class Recipe:
         positions: Numbers of a token's position.
         learned_positions: Whether positions are looked up.
         embedding_norm: Whether embeddings are normalised.
+        bare_embedding_norm: Whether they are, without a weight.
         scaled_input: Whether embeddings are scaled: `at-once` (before anything else), `later`, or not.
         scaled_blocks: Whether what a block gives is scaled by a weight.
         scaled_rows: Whether only those of tokens are: one more input.
@@ -76,6 +77,7 @@ class Recipe:
     positions: int = 1
     learned_positions: bool = False
     embedding_norm: bool = False
+    bare_embedding_norm: bool = False
     scaled_input: str = ""
     scaled_blocks: bool = False
     scaled_rows: bool = False

@@ -73,9 +73,17 @@ class Plan:
         return self._width("value_length", layer)
 
     def _width(self, name: str, layer: int) -> int:
-        plain = self.model.head_width(name)
-        slides = self.cache.window.slides[layer]
-        return self.model.integer(f"attention.{name}_swa", plain) if slides else plain
+        plain, sliding = self._widths[name]
+        return sliding if self.cache.window.slides[layer] else plain
+
+    @cached_property
+    def _widths(self) -> Mapping[str, tuple[int, int]]:
+        """Of keys and values: the width of a head, and of one that slides."""
+        found = {}
+        for name in ("key_length", "value_length"):
+            plain = self.model.head_width(name)
+            found[name] = (plain, self.model.integer(f"attention.{name}_swa", plain))
+        return found
 
     @property
     def widest_values(self) -> int:
