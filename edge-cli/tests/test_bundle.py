@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import os
+import stat
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -117,6 +119,16 @@ def test_loading_it_again_changes_nothing_and_a_newer_one_becomes_current(
     assert current_bundle(store).manifest.created_at == "2026-12-01T12:00:00Z"
     assert first.folder.is_dir(), "the one before stays"
     assert second.folder != first.folder
+
+
+def test_what_is_loaded_can_be_read_by_a_pod_whatever_the_umask(bundle: Path, store: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        loaded = load_bundle(bundle, store)
+    finally:
+        os.umask(before)
+    for path in (loaded.folder, *loaded.folder.glob("models/**/*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644), path
 
 
 def test_without_a_bundle_it_says_how_to_load_one(store: Path) -> None:

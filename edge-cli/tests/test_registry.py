@@ -220,6 +220,46 @@ def test_an_archive_whose_index_is_none_is_at_fault(content: bytes, tmp_path: Pa
     assert archive_fault(tmp_path / "a.tar", "docker.io/a/b:1", f"sha256:{'0' * 64}")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"config": None},
+        {"layers": [{"digest": "sha256:../../etc/passwd", "size": 1}]},
+        {"layers": [{"digest": f"sha256:{'0' * 64}", "size": -1}]},
+        {"layers": [{"size": 1}]},
+        {"layers": 7},
+    ],
+)
+def test_a_manifest_without_sound_layers_is_no_image(
+    registry: Played, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    media, content = registry.manifests[registry.platform_digest("team/app:1.0", "amd64")]
+    registry.manifests["team/app:1.0"] = (media, json.dumps(json.loads(content) | change).encode())
+    with pytest.raises(EdgeError, match="names no layers"):
+        pull_image(Registry(), reference(registry), "amd64", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        None,
+        [7],
+        [{"platform": 7}],
+        [{"platform": {"os": "linux", "architecture": "amd64"}, "digest": "../x"}],
+    ],
+)
+def test_an_index_that_lists_no_image(registry: Played, tmp_path: Path, listed: Any) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    media, content = registry.manifests["team/app:1.0"]
+    registry.manifests["team/app:1.0"] = (
+        media,
+        json.dumps(json.loads(content) | {"manifests": listed}).encode(),
+    )
+    with pytest.raises(EdgeError, match="not published for linux/amd64"):
+        pull_image(Registry(), reference(registry), "amd64", tmp_path)
+
+
 def test_a_damaged_blob_is_no_image(registry: Played, tmp_path: Path) -> None:
     registry.push("team/app:1.0", *LAYERS)
     registry.damaged = set(registry.blobs)

@@ -9,15 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from edge_llm_tests.errors import UsageError
+from edge_llm_tests.errors import EdgeError, UsageError
 
 from edge_cli.image_reference import ImageReference, parse_reference
-from edge_cli.registry import MANIFESTS, Registry
+from edge_cli.registry import MANIFESTS, Descriptor, Registry
 
 __all__ = ["archive_fault", "names_manifest", "pull_image", "renamed_archive"]
 
 _INDEX = "application/vnd.oci.image.index.v1+json"
 _INDEX_LIMIT_BYTES = 4 << 20
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MEMBER = re.compile(r"oci-layout|index\.json|blobs/sha256/[0-9a-f]{64}")
 _NAME = "io.containerd.image.name"
 _TAG = "org.opencontainers.image.ref.name"
@@ -39,8 +40,7 @@ def pull_image(
     """
     named = registry.manifest(reference)
     found = registry.of_platform(reference, named, architecture)
-    document = found.document
-    blobs = {each["digest"]: int(each["size"]) for each in (document["config"], *document["layers"])}
+    blobs = _blobs(found, reference)
     path = folder / f"{found.digest.removeprefix('sha256:')}.tar"
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
         _add(tar, "oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
@@ -57,6 +57,18 @@ def pull_image(
                 tar.addfile(_member(_blob(digest), size), data)
             part.unlink()
     return named.digest, found.digest, path
+
+
+def _blobs(found: Descriptor, reference: ImageReference) -> dict[str, int]:
+    """Digest to size of what the image is made of."""
+    try:
+        document = found.document
+        blobs = {str(each["digest"]): int(each["size"]) for each in (document["config"], *document["layers"])}
+    except (ValueError, KeyError, TypeError):
+        blobs = {"": 0}
+    if not all(_DIGEST.fullmatch(digest) and size >= 0 for digest, size in blobs.items()):
+        raise EdgeError(f"image {reference}: its manifest names no layers", "ask another registry")
+    return blobs
 
 
 def names_manifest(archive: Path, index: str, manifest: str) -> bool:

@@ -31,6 +31,7 @@ MANIFESTS = (
 _TIMEOUT_S = (10.0, 60.0)  # to connect, and between two pieces of an answer
 _MANIFEST_LIMIT_BYTES = 4 << 20
 _CHUNK_BYTES = 1 << 20
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
@@ -104,8 +105,11 @@ class Registry:
         """
         if found.media_type in MANIFESTS:
             return found
-        for each in found.document.get("manifests", []):
-            platform = each.get("platform") or {}
+        listed = found.document.get("manifests")
+        for each in listed if isinstance(listed, list) else ():
+            platform = each.get("platform") if isinstance(each, dict) else None
+            if not isinstance(platform, dict) or not _DIGEST.fullmatch(str(each.get("digest"))):
+                continue
             if (platform.get("os"), platform.get("architecture")) == ("linux", architecture):
                 return self.manifest(ImageReference(reference.host, reference.path, "", str(each["digest"])))
         raise EdgeError(f"image {reference} is not published for linux/{architecture}", "name another image")

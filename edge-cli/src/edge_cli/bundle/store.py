@@ -84,7 +84,7 @@ def load_bundle(
     with _lock(store):
         staging = store / _STAGING
         shutil.rmtree(staging, ignore_errors=True)  # of a load that was killed
-        staging.mkdir(mode=0o755)
+        _open_folder(staging)
         try:
             with _Unpacked(path, staging) as unpacked:
                 manifest = read_bundle(path, unpacked.begin, limits, tell)
@@ -155,11 +155,13 @@ class _Unpacked:
     def _place(self, entry: Entry) -> BinaryIO:
         self._close()
         path = self._folder / entry.path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in reversed(path.relative_to(self._folder).parents[:-1]):
+            _open_folder(self._folder / folder)
         # the folder is ours and fresh: what is in the way is an attack, and a link is never followed
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         try:
             self._open = os.fdopen(os.open(path, flags, 0o644), "wb")
+            os.fchmod(self._open.fileno(), 0o644)
         except OSError as error:
             raise BundleError(self._bundle, f"{entry.path} cannot be unpacked: {error.strerror}") from None
         return self._open
@@ -170,6 +172,12 @@ class _Unpacked:
             os.fsync(self._open.fileno())
             self._open.close()
             self._open = None
+
+
+def _open_folder(path: Path) -> None:
+    """A folder that everybody may read, whatever the umask: Ollama's pod is nobody in particular."""
+    path.mkdir(exist_ok=True)
+    path.chmod(0o755)
 
 
 @contextmanager
