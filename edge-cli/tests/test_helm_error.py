@@ -35,6 +35,11 @@ from edge_llm_tests.errors import ExitCode
             "something else made this object",
         ),
         (
+            'Error: unable to build kubernetes objects: no matches for kind "PrometheusRule" in version "v1"',
+            ExitCode.FAULT,
+            "install what brings this kind first",
+        ),
+        (
             "Error: template: demo/templates/a.yaml:3: nil pointer",
             ExitCode.FAULT,
             "helm history demo -n space",

@@ -321,6 +321,20 @@ def test_a_chart_of_others_is_installed_from_its_file_and_known_by_its_version(
         asyncio.run(installer.apply(newer))
 
 
+def test_kinds_that_a_release_brings_are_planned_before_they_are_there(
+    installer: Installer, helm: FakeHelm, release: Release
+) -> None:
+    """Helm asks the API server, which does not know them yet; then Helm alone says what it would make."""
+    helm.says("template", "kind: ServiceMonitor\n")
+    helm.says("upgrade", err='Error: no matches for kind "ServiceMonitor" in version "v1"', rc=1)
+    assert asyncio.run(installer.rendered(release)) == "kind: ServiceMonitor\n"
+    assert [call[0] for call in helm.calls] == ["upgrade", "template"]
+    assert "--kubeconfig" not in helm.calls[-1]
+    helm.says("upgrade", err="Error: something else", rc=1)
+    with pytest.raises(HelmError, match="something else"):
+        asyncio.run(installer.rendered(release))
+
+
 def test_an_uninstall_that_never_ended_is_finished(
     installer: Installer, helm: FakeHelm, release: Release
 ) -> None:

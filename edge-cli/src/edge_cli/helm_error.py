@@ -4,7 +4,7 @@ import re
 
 from edge_llm_tests.errors import EdgeError, ExitCode, TargetUnreachableError, UnauthorisedError
 
-__all__ = ["HelmError", "PendingReleaseError", "helm_error", "said"]
+__all__ = ["HelmError", "PendingReleaseError", "UnknownKindError", "helm_error", "said"]
 
 _LIMIT = 400
 _NOISE = re.compile(r"^(level=|time=|WARNING:|W\d{4} |I\d{4} |E\d{4} |\{\"level\")")
@@ -16,6 +16,7 @@ _UNAUTHORISED = re.compile(
     r"\bUnauthorized\b|must be logged in|is forbidden: User|\bcannot (?:get|list|create)"
 )
 _SCHEMA = re.compile(r"values don't meet the specifications of the schema")
+_UNKNOWN_KIND = re.compile(r"no matches for kind")
 _FOREIGN = re.compile(r"cannot be imported into the current release|already exists")
 
 
@@ -31,6 +32,10 @@ class SchemaError(HelmError):
 
 class PendingReleaseError(HelmError):
     """A release is in the middle of an operation that never ended."""
+
+
+class UnknownKindError(HelmError):
+    """The cluster does not know a kind of object that the release has."""
 
 
 def said(stderr: str) -> str:
@@ -58,6 +63,10 @@ def helm_error(verb: str, name: str, namespace: str, stderr: str) -> EdgeError:
         )
     if _SCHEMA.search(text):
         return SchemaError(line, f"correct `values.{name}` of the profile")
+    if _UNKNOWN_KIND.search(text):
+        return UnknownKindError(
+            line, "install what brings this kind first: another release of the profile, or the cluster's own"
+        )
     if "another operation" in text:
         return PendingReleaseError(line, "wait for it, or heal the release with `edge up --recover`")
     if _FOREIGN.search(text):

@@ -24,7 +24,8 @@ from edge_llm_tests.readers.wire import Origin
 from edge_cli.answer import Answer, all_going, answered, is_going
 from edge_cli.chart_store import ChartStore
 from edge_cli.fingerprint import described, fingerprint
-from edge_cli.helm_error import HelmError, helm_error
+from edge_cli.helm_error import HelmError, UnknownKindError, helm_error
+from edge_cli.rendering import release_manifest
 from edge_cli.revision import Installed, Revision
 
 __all__ = ["Installer"]
@@ -64,8 +65,7 @@ class Installer:
 
     async def revision(self, release: Release) -> Revision | None:
         """The latest revision of the release; None if it is not installed."""
-        history = await self._history(release, 1)
-        return history[-1] if history else None
+        return next(iter(await self._history(release, 1)), None)
 
     async def apply(self, release: Release) -> Revision:
         """Install or upgrade, without waiting for readiness; fields that others have changed are set back.
@@ -74,15 +74,12 @@ class Installer:
             EdgeError: Helm failed; the message names the release and what Helm said.
         """
         await asyncio.to_thread(self.ensure_namespace, release.namespace)
-        where = (release.name, release.namespace)
-        options: list[Any] = [*_UPGRADE, "--namespace", release.namespace, "--timeout", _OPERATION_LIMIT]
-        options += ["--history-max", _HISTORY_MAX, "--labels", f"{LAYER_LABEL}={release.layer}"]
-        options += ["--description", described(release, fingerprint(release))]
+        options: list[Any] = ["--timeout", _OPERATION_LIMIT, "--history-max", _HISTORY_MAX]
+        options += ["--labels", f"{LAYER_LABEL}={release.layer}", "--description"]
+        options += [described(release, fingerprint(release))]
         if await self._major() >= _HELM_WITH_SERVER_SIDE_APPLY:
             options += ["--server-side=true", "--force-conflicts"]
-        async with self._charts.opened(release) as folder:
-            argv = ["upgrade", release.name, folder, *options]
-            document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())
+        document = await self._upgraded(release, options)
         return Revision(int(document["version"]), str(document["info"]["status"]))
 
     async def recover(self, release: Release, revision: Revision) -> str:
@@ -118,14 +115,13 @@ class Installer:
         argv += ["--timeout", _OPERATION_LIMIT, "--history-max", _HISTORY_MAX]
         if await self._major() >= _HELM_WITH_SERVER_SIDE_APPLY:
             argv += ["--server-side=true", "--force-conflicts"]
-            if revision.description:
-                argv += ["--description", revision.description]
+            argv += ["--description", revision.description] if revision.description else []
         await self._run((release.name, release.namespace), argv)
 
     async def uninstall(self, name: str, namespace: str) -> None:
         """Remove the release and wait until its objects are gone; what its chart marks `keep` stays."""
-        argv = ["uninstall", name, "--namespace", namespace, "--ignore-not-found", "--wait"]
-        await self._run((name, namespace), [*argv, "--timeout", _OPERATION_LIMIT])
+        argv = ["uninstall", name, "--namespace", namespace, "--ignore-not-found", "--wait", "--timeout"]
+        await self._run((name, namespace), [*argv, _OPERATION_LIMIT])
 
     async def installed(self, *, layer: str = "", namespace: str = "") -> tuple[Installed, ...]:
         """The releases that `edge up` made for a layer, or all releases of a namespace."""
@@ -147,13 +143,17 @@ class Installer:
             raise
 
     async def rendered(self, release: Release) -> str:
-        """What `apply` would make; the API server is asked, and nothing is changed."""
+        """What `apply` would make, as the API server says; Helm alone for kinds that come with a release."""
+        try:
+            return str((await self._upgraded(release, ["--dry-run=server"]))["manifest"])
+        except UnknownKindError:
+            return await asyncio.to_thread(release_manifest, release, self._charts)
+
+    async def _upgraded(self, release: Release, options: list[Any]) -> Any:
         where = (release.name, release.namespace)
-        options = [*_UPGRADE, "--namespace", release.namespace]
         async with self._charts.opened(release) as folder:
-            argv = ["upgrade", release.name, folder, *options, "--dry-run=server"]
-            document = await self._asked(where, argv, json.dumps(dict(release.values)).encode())
-        return str(document["manifest"])
+            argv = ["upgrade", release.name, folder, *_UPGRADE, "--namespace", release.namespace, *options]
+            return await self._asked(where, argv, json.dumps(dict(release.values)).encode())
 
     async def _history(self, release: Release, limit: int) -> tuple[Revision, ...]:
         argv = ["history", release.name, "--namespace", release.namespace, "--output", "json", "--max", limit]

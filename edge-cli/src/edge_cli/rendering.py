@@ -11,7 +11,7 @@ from edge_cli.chart_store import ChartStore
 from edge_cli.helm_error import helm_error
 from edge_cli.manifest_images import manifest_images
 
-__all__ = ["release_images"]
+__all__ = ["release_images", "release_manifest"]
 
 _LIMIT_S = 60.0
 
@@ -22,12 +22,20 @@ def release_images(release: Release, charts: ChartStore) -> tuple[str, ...]:
     Raises:
         EdgeError: Its chart cannot be had, or Helm refuses the values.
     """
+    found = manifest_images(release_manifest(release, charts))
+    return tuple(dict.fromkeys(ref.partition("@")[0] for ref in found))
+
+
+def release_manifest(release: Release, charts: ChartStore) -> str:
+    """What Helm makes of the release, without asking a cluster.
+
+    Raises:
+        EdgeError: Its chart cannot be had, or Helm refuses the values.
+    """
     if isinstance(release.chart, UpstreamChart):
-        manifest = _template(charts.helm, release, charts.locate(release.chart))
-    else:
-        with as_file(release.chart) as folder:
-            manifest = _template(charts.helm, release, folder)
-    return tuple(dict.fromkeys(ref.partition("@")[0] for ref in manifest_images(manifest)))
+        return _template(charts.helm, release, charts.locate(release.chart))
+    with as_file(release.chart) as folder:
+        return _template(charts.helm, release, folder)
 
 
 def _template(helm: Path, release: Release, chart: Path) -> str:
