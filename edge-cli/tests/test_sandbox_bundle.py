@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from edge_llm_tests.upstream import load_upstream
 
 EDGE = Path(sys.executable).with_name("edge")
+CHART = "nvidia-device-plugin"
 MODEL = "smollm2:135m"
 SERVING = "llm-observability"
 
@@ -42,7 +45,7 @@ class Box:
     def bundle(self) -> Path:
         return self.folder / "box.tar.zst"
 
-    def edge(self, *argv: str | Path, code: int = 0) -> str:
+    def edge(self, *argv: str | Path, code: int = 0, cache: Path | None = None) -> str:
         environment = {
             key: value for key, value in os.environ.items() if not key.startswith(("EDGE_", "KUBECONFIG"))
         }
@@ -51,7 +54,13 @@ class Box:
         }
         done = subprocess.run(
             [EDGE, *argv],
-            env={**environment, **folders, "NO_COLOR": "1", "COLUMNS": "200"},
+            env={
+                **environment,
+                **folders,
+                **({"XDG_CACHE_HOME": str(cache)} if cache else {}),
+                "NO_COLOR": "1",
+                "COLUMNS": "200",
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -95,6 +104,29 @@ def write_model(folder: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def cached_chart(folder: Path) -> Path:
+    """A cache beside the user's own in which NVIDIA's chart was pulled earlier: a stand-in, SIMULATED."""
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "edge"
+    (folder / "edge" / "charts").mkdir(parents=True)
+    (folder / "edge" / "sandbox").symlink_to(kept / "sandbox")
+    chart = load_upstream("k3s_nvidia_edge", CHART).chart
+    source = folder / chart.name
+    (source / "templates").mkdir(parents=True)
+    (source / "Chart.yaml").write_text(
+        f"apiVersion: v2\nname: {chart.name}\nversion: {chart.version}\ndescription: SIMULATED\n"
+    )
+    (source / "templates" / "note.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: simulated-chart}\n"
+        "data: {runtimeClass: {{ .Values.runtimeClassName | quote }}}\n"
+    )
+    place = hashlib.sha256(chart.repository.encode()).hexdigest()[:12]
+    with tarfile.open(
+        folder / "edge" / "charts" / f"{place}-{chart.name}-{chart.version}.tgz", "w:gz"
+    ) as tar:
+        tar.add(source, chart.name)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def box() -> Iterator[Box]:
     # the node sees /var of the host, and its own /tmp
@@ -104,7 +136,7 @@ def box() -> Iterator[Box]:
     profile = {
         "extends": "sandbox",
         "spec": {"serving": {"models": [{**model, "digest": digest}]}},
-        "values": {"serving": {"models": [{**model, "pull": {"digest": digest}}]}},
+        "values": {"serving": {"models": [{**model, "pull": {"digest": digest}}]}, CHART: {}},
     }
     box.profile.write_text(json.dumps(profile))
     yield box
@@ -114,10 +146,9 @@ def box() -> Iterator[Box]:
 
 @pytest.fixture(scope="module")
 def up(box: Box) -> str:
-    made = box.edge(
-        "bundle", "create", box.bundle, "--profile", box.profile, "--models", box.folder / "models"
-    )
-    assert "3 model files" in made
+    given = ("--profile", box.profile, "--models", box.folder / "models")
+    made = box.edge("bundle", "create", box.bundle, *given, cache=cached_chart(box.folder / "cache"))
+    assert "1 charts, 6 images, 3 model files" in made
     box.edge("bundle", "load", box.bundle)
     shutil.rmtree(box.folder / "models")
     box.bundle.unlink()
@@ -140,6 +171,15 @@ def test_every_pod_runs_what_the_bundle_pins(box: Box, up: str) -> None:
         assert repository.startswith("localhost/edge/")
         assert digest, container
         assert digest in shown
+
+
+def test_a_chart_of_others_is_installed_from_the_bundle(box: Box, up: str) -> None:
+    listed = box.edge("sandbox", "shell", "--", "helm", "list", "-A", "-l", "edge-layer=gpu", "-o", "json")
+    releases = json.JSONDecoder().raw_decode(listed)[0]
+    found = {each["name"]: (each["chart"], each["status"]) for each in releases}
+    assert found[CHART] == ("nvidia-device-plugin-0.20.0", "deployed")
+    note = box.kubectl("-n", "gpu-operator", "get", "configmap", "simulated-chart", "-o", "jsonpath={.data}")
+    assert note.startswith('{"runtimeClass":"nvidia"}'), "the owner's values reached it"
 
 
 def test_the_model_was_seeded_and_not_pulled(box: Box, up: str) -> None:
