@@ -579,6 +579,17 @@ def test_a_target_of_its_own_pace() -> None:
     assert (job["scrape_interval"], job["scrape_timeout"]) == ("60s", "50s")
 
 
+def test_what_is_dropped_of_a_scrape_is_asked_for_by_nobody() -> None:
+    jobs = {each["job_name"]: each for each in config_of({}, "prometheus")["scrape_configs"]}
+    used = yaml.safe_load((files(PACKAGE) / "telemetry" / "third_party.yaml").read_text("utf-8"))
+    for name in ("prometheus", "alertmanager"):
+        [rule] = jobs[name]["metric_relabel_configs"]
+        assert rule["action"] == "drop"
+        assert re.fullmatch(rule["regex"], "go_goroutines")
+        assert not [each for each in used["prometheus"] if re.fullmatch(rule["regex"], each)]
+    assert "metric_relabel_configs" not in jobs["edge-exporter"]
+
+
 def rules_of(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     content = one(render("telemetry", values), "ConfigMap", "prometheus-rules")["data"]["edge-llm.yml"]
     groups = yaml.safe_load(content)["groups"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from llm_observability_stack.exporter.catalogue import catalogue
+from llm_observability_stack.telemetry.usage import asked_for
 
 CHART = files("llm_observability_stack") / "charts" / "edge-telemetry"
 FOLDER = CHART / "files" / "dashboards"
@@ -35,15 +36,6 @@ def expressions(board: str) -> list[str]:
     for name, value in VARIABLES.items():
         found = [each.replace(name, value) for each in found]
     return found
-
-
-def asked_for(expression: str) -> set[str]:
-    """Names of the series in an expression: words that are no functions, labels, values or keywords."""
-    text = re.sub(r'"[^"]*"', "", expression)
-    text = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "", text)
-    text = re.sub(r"\b(?:on|by|without|ignoring|group_left|group_right)\s*\([^)]*\)", "", text)
-    words = re.findall(r"[a-zA-Z_:][\w:]*(?!\w*\s*\()", text)
-    return {word for word in words if "_" in word or ":" in word or word in ("up", "ALERTS")}
 
 
 def known() -> set[str]:

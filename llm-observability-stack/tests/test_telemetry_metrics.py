@@ -1,7 +1,6 @@
 """The one list of metrics, held against what the exporter exposes and what rules ask for."""
 
 import json
-import re
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -17,15 +16,16 @@ from llm_observability_stack.exporter.cluster_source import cluster_families
 from llm_observability_stack.exporter.contracts_source import outcome_families
 from llm_observability_stack.exporter.gpu_source import gpu_families
 from llm_observability_stack.exporter.kernel_log_source import xid_families
-from llm_observability_stack.exporter.ollama_source import _families
+from llm_observability_stack.exporter.ollama_source import ollama_families
 from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.exporter.volume_source import volume_families
 from llm_observability_stack.serving import ServingSpec
 from llm_observability_stack.serving.spec import ModelPromise
 from llm_observability_stack.telemetry import LAYER, TelemetrySpec
+from llm_observability_stack.telemetry.metrics_page import main, page
+from llm_observability_stack.telemetry.usage import asked_for, expressions, recorded, users
 from prometheus_client.core import Metric
 
-RULES = files("llm_observability_stack") / "charts" / "edge-telemetry" / "files" / "rules" / "edge-llm.yml"
 THIRD_PARTY: dict[str, list[str]] = yaml.safe_load(
     (files("llm_observability_stack.telemetry") / "third_party.yaml").read_bytes()
 )
@@ -46,7 +46,7 @@ def of_ollama() -> tuple[Metric, ...]:
         "http:ollama:/api/tags": answer({"models": [MODEL]}),
         "http:ollama:/api/ps": answer({"models": [MODEL]}),
     }
-    return _families(Recording(reads=reads), 10)
+    return ollama_families(Recording(reads=reads), 10)
 
 
 def of_the_cluster() -> tuple[Metric, ...]:
@@ -78,20 +78,6 @@ def exposed() -> dict[str, Metric]:
         *outcome_families(evaluate((LAYER,), profile, Recording())),
     ]
     return {f"{each.name}_total" if each.type == "counter" else each.name: each for each in found}
-
-
-def expressions() -> dict[str, str]:
-    groups = yaml.safe_load(RULES.read_bytes())["groups"]
-    return {rule.get("alert") or rule["record"]: rule["expr"] for group in groups for rule in group["rules"]}
-
-
-def asked_for(expression: str) -> set[str]:
-    """Names of the series in an expression: words that are no functions, labels, values or keywords."""
-    text = re.sub(r'"[^"]*"', "", expression)
-    text = re.sub(r"\{[^}]*\}", "", text)
-    text = re.sub(r"\b(?:on|by|without|ignoring|group_left|group_right)\s*\([^)]*\)", "", text)
-    words = re.findall(r"[a-zA-Z_:][\w:]*(?!\w*\s*\()", re.sub(r"\[[^\]]*\]", "", text))
-    return {word for word in words if "_" in word or ":" in word or word == "up"} - {"avg_over_time"}
 
 
 def test_every_metric_of_the_list_is_exposed_and_every_exposed_one_is_listed() -> None:
@@ -129,11 +115,32 @@ def test_each_source_of_the_list_is_one_of_the_exporter() -> None:
     }
 
 
-def test_every_series_that_a_rule_asks_for_is_published_by_somebody() -> None:
-    rules = expressions()
-    known = set(catalogue()) | OTHERS | {name for name in rules if ":" in name}
-    for name, expression in rules.items():
-        assert asked_for(expression) <= known, name
+def test_every_series_that_a_rule_or_a_panel_asks_for_is_published_by_somebody() -> None:
+    known = set(catalogue()) | OTHERS | recorded()
+    asked = list(expressions())
+    assert {user for user, _ in asked} >= {"OllamaDown", "rung:edge_contracts_failing:sum", "dashboard box"}
+    for user, expression in asked:
+        series = asked_for(expression)
+        assert series or user == "Watchdog", user
+        assert series <= known, f"{user} asks for {sorted(series - known)}, which nobody publishes"
+
+
+def test_the_list_says_who_uses_each_metric() -> None:
+    known = users()
+    for name, entry in catalogue().items():
+        assert entry.used_by == known.get(name, ()), f"{name}: correct `used_by` in metrics.yaml"
+
+
+def test_the_page_of_metrics_is_what_the_lists_say() -> None:
+    shown = Path(__file__).parents[2] / "docs" / "metrics.md"
+    assert shown.read_text() == page(), (
+        "python -m llm_observability_stack.telemetry.metrics_page docs/metrics.md"
+    )
+
+
+def test_the_page_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+    assert main([str(tmp_path / "metrics.md")]) == 0
+    assert (tmp_path / "metrics.md").read_text() == page()
 
 
 def test_the_check_of_rules_can_fail() -> None:
@@ -146,10 +153,7 @@ def test_the_check_of_rules_can_fail() -> None:
 
 
 def test_metrics_of_others_that_are_allowed_are_used() -> None:
-    used: set[str] = set().union(*(asked_for(each) for each in expressions().values()))
-    boards = (RULES.parent.parent / "dashboards").iterdir()  # type: ignore[attr-defined]  # a folder of the package
-    told = " ".join(each.read_text() for each in boards)
-    assert {name for name in OTHERS - used if not re.search(rf"\b{name}\b", told)} == set()
+    assert set(users()) >= OTHERS
 
 
 def test_a_label_value_is_bounded_printable_and_told_apart() -> None:

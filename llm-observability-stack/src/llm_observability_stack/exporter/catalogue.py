@@ -25,6 +25,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         labels: Label names, in order.
         help: One sentence.
         source: The source of the exporter that collects it.
+        used_by: The alerts, recording rules and dashboards that ask for it.
     """
 
     type: Literal["gauge", "counter"]
@@ -32,6 +33,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: tuple[str, ...]
     help: str
     source: str
+    used_by: tuple[str, ...] = ()
 
 
 @cache

@@ -14,7 +14,7 @@ from prometheus_client.core import Metric
 from llm_observability_stack.exporter.catalogue import family
 from llm_observability_stack.exporter.source import Source
 
-__all__ = ["ollama_source"]
+__all__ = ["ollama_families", "ollama_source"]
 
 _PATHS = ("/api/version", "/api/tags", "/api/ps")
 
@@ -23,7 +23,7 @@ def ollama_source(url: str, deadline_s: float, interval_s: float, max_models: in
     """The source `ollama`; asked anew at each scrape."""
     return Source(
         name="ollama",
-        collect=lambda: _families(_ask(url, deadline_s), max_models),
+        collect=lambda: ollama_families(_ask(url, deadline_s), max_models),
         deadline_s=deadline_s,
         interval_s=interval_s,
         live=True,
@@ -46,7 +46,13 @@ def _entry(url: str, path: str, deadline_s: float) -> dict[str, Any]:
         origin.close()
 
 
-def _families(recording: Recording, max_models: int) -> tuple[Metric, ...]:
+def ollama_families(recording: Recording, max_models: int) -> tuple[Metric, ...]:
+    """Families of what Ollama answered; of more than `max_models` models the rest is only counted.
+
+    Raises:
+        UnseenError: Ollama did not answer a question.
+        MalformedError: What it answered is not what Ollama answers.
+    """
     engine = version(recording)
     present, loaded = present_models(recording), loaded_models(recording)
     # loaded models first: what takes memory now is what one would miss most
