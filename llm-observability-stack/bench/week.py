@@ -1,10 +1,10 @@
 """A week of SIMULATED samples in a real database: series, samples a second, bytes a day, a year's projection.
 
-`python llm-observability-stack/bench/week.py [--days 7] [--memory]` prints the tables of docs/telemetry.md. What is
-scraped is real: the exporter's families on a recorded box with a SIMULATED card, and Prometheus, Alertmanager and
-node-exporter, started here and scraped twice. How the values go on is SIMULATED: what moved between the two
-scrapes moves on at that pace, and what stood still stands still but for a change now and then. The database is
-made by promtool, day by day.
+`python llm-observability-stack/bench/week.py [--days 7] [--memory]` prints the tables of docs/telemetry.md.
+What is scraped is real: the exporter's families on a recorded box with a SIMULATED card, and Prometheus,
+Alertmanager and node-exporter, started here and scraped twice. How the values go on is SIMULATED: what
+moved between the two scrapes moves on at that pace, and what stood still stands still but for a change now
+and then. The database is made by promtool, day by day.
 """
 
 import argparse
