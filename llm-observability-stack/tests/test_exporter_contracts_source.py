@@ -107,6 +107,40 @@ def test_what_is_required_and_what_comes_of_it() -> None:
     }
 
 
+def dark(id_: str, *after: str) -> Contract:
+    def judge(_spec: Any, _observed: Any) -> Result:
+        return unknown("Dark", "who knows")
+
+    return contract(id_, "it holds", reasons=("Dark",), after=after)(judge)
+
+
+@pytest.mark.parametrize(
+    ("below", "told"),
+    [
+        # an exporter in a pod sees no host: that says nothing of why the API cannot be read
+        (dark("host.memory"), {"gpu.api": "unknown", "gpu.node": "blocked"}),
+        (
+            contract("host.memory", "it holds", reasons=("Broken",))(
+                lambda *_: failed("Broken", "it does not")
+            ),
+            {"gpu.api": "blocked", "gpu.node": "blocked"},
+        ),
+    ],
+    ids=["unseen", "failing"],
+)
+def test_a_host_that_nobody_sees_hides_nothing_above(below: Contract, told: dict[str, str]) -> None:
+    layers = (
+        Layer("host", 0, "o", ("host",), TelemetrySpec, lambda spec, recording: None, (below,), "p"),
+        layer(1, dark("gpu.api", "host.memory"), dark("gpu.node", "gpu.api")),
+    )
+    profile = Profile("test", specs={"host": TelemetrySpec(), "gpu": TelemetrySpec()})
+    found = series(outcome_families(evaluate(layers, profile, Recording())))["edge_contract_outcome"]
+    held = {
+        dict(labels)["contract"]: dict(labels)["outcome"] for labels, value in found.items() if value == 1.0
+    }
+    assert held == {"host.memory": held["host.memory"], **told}
+
+
 def test_the_reads_are_made_anew_at_each_check(monkeypatch: pytest.MonkeyPatch) -> None:
     targets: list[Any] = []
 

@@ -1,6 +1,8 @@
 """The one list of metrics, held against what the exporter exposes and what rules ask for."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +18,7 @@ from llm_observability_stack.exporter.cluster_source import cluster_families
 from llm_observability_stack.exporter.contracts_source import outcome_families
 from llm_observability_stack.exporter.gpu_source import gpu_families
 from llm_observability_stack.exporter.kernel_log_source import xid_families
+from llm_observability_stack.exporter.memory_source import memory_families
 from llm_observability_stack.exporter.ollama_source import ollama_families
 from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.exporter.volume_source import volume_families
@@ -38,6 +41,14 @@ MODEL = {
     "context_length": 2048,
     "expires_at": "2030-01-01T00:00:00Z",
 }
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A gauge of whoever predicts memory."""
+
+    labels: Mapping[str, str] = field(default_factory=lambda: {"model": "a:1", "kind": "observed"})
+    size_bytes: int = 1
 
 
 def of_ollama() -> tuple[Metric, ...]:
@@ -73,6 +84,7 @@ def exposed() -> dict[str, Metric]:
         *of_ollama(),
         *of_the_card(),
         *profile_source(Profile("test", specs={"serving": serving})).collect(),
+        *memory_families(Recording(), lambda *_, **__: (Shown(),), ""),
         *volume_families({"metrics": "/"}),
         *of_the_cluster(),
         *outcome_families(evaluate((LAYER,), profile, Recording())),
@@ -110,6 +122,7 @@ def test_each_source_of_the_list_is_one_of_the_exporter() -> None:
         "contracts",
         "gpu",
         "kernel-log",
+        "memory",
         "volumes",
         "cluster",
     }

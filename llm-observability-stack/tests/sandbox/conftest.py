@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -339,6 +340,23 @@ class Box:
             f"edge.internal/looked-at={time.time()}",
         )  # fmt: skip
 
+    def scrape(self) -> tuple[dict[str, float], float]:
+        """What the exporter publishes, and how many seconds it took."""
+        began_s = time.monotonic()
+        connection = HTTPConnection(self.exporter.removeprefix("http://"), timeout=30)
+        try:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        finally:
+            connection.close()
+        samples = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+        return {series: float(value) for series, _, value in samples}, time.monotonic() - began_s
+
+    @cached_property
+    def exporter(self) -> str:
+        """Where the exporter answers."""
+        return self.url("edge-exporter")
+
     def states(self) -> dict[str, list[tuple[Mapping[str, str], str]]]:
         """Alertmanager's word: for each alert its labels and `active` or `suppressed`."""
         found: dict[str, list[tuple[Mapping[str, str], str]]] = {}
@@ -469,9 +487,11 @@ _STACK = pytest.StashKey[contextlib.ExitStack]()
 
 
 @pytest.fixture(scope="session")
-def around(request: pytest.FixtureRequest) -> contextlib.ExitStack:
+def around(request: pytest.FixtureRequest) -> Iterator[contextlib.ExitStack]:
     """What is ended, in reverse order, after the last test of this folder."""
-    return request.session.stash.setdefault(_STACK, contextlib.ExitStack())
+    stack = request.session.stash.setdefault(_STACK, contextlib.ExitStack())
+    yield stack
+    stack.close()  # where the run is interrupted, no test is torn down
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -5,7 +5,6 @@ divided, so that an hour is a minute and a half. What is SIMULATED says so: the 
 second node. Everything else is real.
 """
 
-import contextlib
 import os
 import re
 import signal
@@ -199,17 +198,23 @@ def test_a_dead_node_hides_its_replica_and_no_other(box: Box, sick: None) -> Non
 # ---- models and Ollama
 
 
+def signal_to(box: Box, program: str, number: signal.Signals) -> None:
+    """A signal to the processes of a container, found by their command line."""
+    each = f"tr '\\0' ' ' <$p/cmdline | grep -q '^{program}' && echo ${{p#/proc/}}"
+    search = f"for p in /proc/[0-9]*; do {each}; done"
+    pids = box.inside("sh", "-c", f"{search}; true").split()
+    assert pids, program
+    box.inside("kill", f"-{number.value}", *pids)
+
+
 def residency(box: Box, number: signal.Signals) -> None:
     """Hold the container that keeps the model loaded, or let it go on."""
-    script = "for p in /proc/[0-9]*; do grep -qa residency.sh $p/cmdline && echo ${p#/proc/}; done; true"
-    pids = box.inside("sh", "-c", script).split()
-    for pid in pids:
-        with contextlib.suppress(AssertionError):  # the search found itself, too
-            box.inside("kill", f"-{number.value}", pid)
+    signal_to(box, "[^ ]*sh [^ ]*residency.sh", number)
 
 
 def test_models_that_are_not_what_the_profile_promises(box: Box, sick: None) -> None:
     ollama = box.url("ollama")
+    box.fires("ModelOnCpu")
     binding = box.get("clusterrolebinding", "edge-exporter-contract-reader")
     # unknown outcomes take longest: the exporter may read nothing of the cluster
     box.kubectl("delete", "clusterrolebinding", "edge-exporter-contract-reader")
@@ -233,7 +238,23 @@ def test_models_that_are_not_what_the_profile_promises(box: Box, sick: None) -> 
     box.resolves("ContractUndecided")
 
 
-def test_ollama_down(box: Box, sick: None) -> None:
+def test_ollama_hanging_killed_and_down(box: Box, sick: None) -> None:
+    """The exporter says so within one scrape, which never outlasts its deadline."""
+
+    def says(up: float) -> bool:
+        found, took_s = box.scrape()
+        assert took_s < 5, "half of Prometheus's usual timeout"
+        return found["edge_ollama_up"] == up
+
+    box.wait("Ollama up", lambda: says(1))
+    signal_to(box, "/usr/bin/ollama serve", signal.SIGSTOP)
+    try:
+        assert says(0)
+    finally:
+        signal_to(box, "/usr/bin/ollama serve", signal.SIGCONT)
+    box.wait("Ollama up again", lambda: says(1))
+    signal_to(box, "/usr/bin/ollama serve", signal.SIGKILL)
+    assert says(0)
     box.kubectl("-n", NAMESPACE, "scale", "deployment/ollama", "--replicas=0")
     box.fires("OllamaDown")
     box.kubectl("-n", NAMESPACE, "scale", "deployment/ollama", "--replicas=1")

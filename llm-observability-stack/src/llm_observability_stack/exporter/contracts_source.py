@@ -1,8 +1,10 @@
 """The outcome of every contract, from the same reads and the same judges as `edge diagnose`."""
 
+from collections.abc import Mapping, Sequence
+
 from edge_llm_tests import Layer, Outcome, evaluate
 from edge_llm_tests.errors import UsageError
-from edge_llm_tests.evaluate import Evaluation
+from edge_llm_tests.evaluate import Evaluation, Finding
 from edge_llm_tests.profile import Profile
 from edge_llm_tests.readers import ClusterReader, Target, collect, live_target
 from prometheus_client.core import Metric
@@ -12,6 +14,8 @@ from llm_observability_stack.exporter.settings import Settings
 from llm_observability_stack.exporter.source import Source
 
 __all__ = ["cluster_of", "contracts_source", "outcome_families"]
+
+_HOST = "host"
 
 
 def contracts_source(settings: Settings, layers: tuple[Layer, ...], profile: Profile) -> Source:
@@ -50,13 +54,14 @@ def cluster_of(settings: Settings) -> ClusterReader:
 def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:
     """For each contract a series for each outcome, 1 for the one that holds: a change is no new series."""
     findings = evaluation.findings
+    told = _told(findings)
     return (
         family(
             "edge_contract_outcome",
             [
                 (
                     (each.contract.id, each.rung, _place(each.layer), each.layer.owner, outcome.value),
-                    float(each.outcome is outcome),
+                    float(told[each.contract.id] is outcome),
                 )
                 for each in findings
                 for outcome in Outcome
@@ -75,6 +80,26 @@ def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:
             ],
         ),
     )
+
+
+def _told(findings: Sequence[Finding]) -> Mapping[str, Outcome]:
+    """Contract to outcome. Nothing is blocked by a host that an exporter in a pod cannot see.
+
+    What could not be looked at itself, and stands on such a contract of the host and else on what passed, is
+    `unknown`: called blocked, nobody would be told of it, for the host's own rung raises no alert.
+    """
+    known = {each.contract.id: each for each in findings}
+
+    def unseen_host(id_: str | None) -> bool:
+        return id_ in known and known[id_].rung == _HOST and known[id_].outcome is Outcome.UNKNOWN
+
+    def outcome(each: Finding) -> Outcome:
+        if each.outcome is not Outcome.BLOCKED or not unseen_host(each.blocked_by):
+            return each.outcome
+        below = [known[id_] for id_ in each.contract.after if id_ in known and known[id_].rung != _HOST]
+        return Outcome.UNKNOWN if all(one.outcome is Outcome.PASS for one in below) else each.outcome
+
+    return {id_: outcome(each) for id_, each in known.items()}
 
 
 def _place(layer: Layer) -> str:

@@ -7,6 +7,7 @@ from llm_observability_stack.exporter.cluster_source import cluster_source
 from llm_observability_stack.exporter.contracts_source import cluster_of, contracts_source
 from llm_observability_stack.exporter.gpu_source import gpu_source
 from llm_observability_stack.exporter.kernel_log_source import kernel_log_source
+from llm_observability_stack.exporter.memory_source import installed_gauges, memory_source
 from llm_observability_stack.exporter.ollama_source import ollama_source
 from llm_observability_stack.exporter.profile_source import profile_source
 from llm_observability_stack.exporter.settings import Settings
@@ -28,6 +29,9 @@ def sources(settings: Settings) -> tuple[Source, ...]:
     found = [profile_source(profile)]
     if url := settings.services.get("ollama"):
         found.append(ollama_source(url, settings.ollama_deadline_s, settings.interval_s, settings.max_models))
+        if (gauges := installed_gauges()) is not None:
+            volume = settings.volumes.get("models", "")
+            found.append(memory_source(url, volume, settings.interval_s, gauges))
     if settings.gpu:
         found.append(gpu_source(settings.interval_s))
     if settings.kernel_log:
