@@ -107,38 +107,51 @@ def test_what_is_required_and_what_comes_of_it() -> None:
     }
 
 
-def dark(id_: str, *after: str) -> Contract:
-    def judge(_spec: Any, _observed: Any) -> Result:
+def dark(id_: str, *after: str, read: str = "") -> Contract:
+    def judge(_spec: Any, observed: Recording) -> Result:
+        if read:
+            observed.file(read)
         return unknown("Dark", "who knows")
 
     return contract(id_, "it holds", reasons=("Dark",), after=after)(judge)
+
+
+UNSEEN, BLOCKED = "unknown", "blocked"
 
 
 @pytest.mark.parametrize(
     ("below", "told"),
     [
         # an exporter in a pod sees no host: that says nothing of why the API cannot be read
-        (dark("host.memory"), {"gpu.api": "unknown", "gpu.node": "blocked"}),
-        (
+        pytest.param(dark("host.memory"), (UNSEEN, BLOCKED, BLOCKED, BLOCKED), id="unseen"),
+        pytest.param(
             contract("host.memory", "it holds", reasons=("Broken",))(
                 lambda *_: failed("Broken", "it does not")
             ),
-            {"gpu.api": "blocked", "gpu.node": "blocked"},
+            (BLOCKED, BLOCKED, BLOCKED, BLOCKED),
+            id="failing",
         ),
     ],
-    ids=["unseen", "failing"],
 )
-def test_a_host_that_nobody_sees_hides_nothing_above(below: Contract, told: dict[str, str]) -> None:
-    layers = (
-        Layer("host", 0, "o", ("host",), TelemetrySpec, lambda spec, recording: None, (below,), "p"),
-        layer(1, dark("gpu.api", "host.memory"), dark("gpu.node", "gpu.api")),
+def test_a_host_that_nobody_sees_hides_nothing_above_but_what_is_its_own(
+    below: Contract, told: tuple[str, ...]
+) -> None:
+    above = (
+        dark("gpu.service", "host.memory", read="/etc/service"),
+        dark("gpu.api", "host.memory", "gpu.service"),
+        dark("gpu.node", "gpu.api"),
+        dark("gpu.handler", "gpu.api", read="/etc/handler"),
+    )
+    layers = tuple(
+        Layer(name, number, "o", (name,), TelemetrySpec, lambda spec, recording: recording, contracts, "p")
+        for number, (name, contracts) in enumerate((("host", (below,)), ("gpu", above)))
     )
     profile = Profile("test", specs={"host": TelemetrySpec(), "gpu": TelemetrySpec()})
     found = series(outcome_families(evaluate(layers, profile, Recording())))["edge_contract_outcome"]
     held = {
         dict(labels)["contract"]: dict(labels)["outcome"] for labels, value in found.items() if value == 1.0
     }
-    assert held == {"host.memory": held["host.memory"], **told}
+    assert tuple(held[id_] for id_ in ("gpu.api", "gpu.service", "gpu.node", "gpu.handler")) == told
 
 
 def test_the_reads_are_made_anew_at_each_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,19 +132,7 @@ def test_the_card_the_disks_and_telemetry(
     # rules that cannot be read at all: Prometheus goes on with those that it has
     box.edit("prometheus-rules", {"broken.yml": "groups: [{"})
     machine.stop()
-    box.fires("ConfigNotLoaded")
-    box.fires("ScrapeFailing", job="node-exporter")
-    machine.start()
-    box.kubectl("-n", NAMESPACE, "patch", "configmap", "prometheus-rules", "--type=json", "-p",
-                '[{"op": "remove", "path": "/data/broken.yml"}]')  # fmt: skip
-    box.edit("prometheus-rules", {})
-    box.resolves(
-        "GpuXid", "GpuRowRemapFailed", "GpuRowRemapPending", "GpuThermalSlowdown", "GpuPowerSlowdown"
-    )
-    box.resolves(
-        "HostDiskFilling", "VolumeFilling", "ExporterSourceFailing", "ModelsWithoutSeries", "ScrapeSlow"
-    )
-    box.resolves("ConfigNotLoaded", "ScrapeFailing", "RuleFailing")
+    box.resolves("GpuXid")
 
 
 # ---- pods, the offer of the card, a dead node
@@ -195,6 +183,18 @@ def test_a_dead_node_hides_its_replica_and_no_other(box: Box, sick: None) -> Non
     box.resolves("NodeDown", "PodNotReady")
 
 
+def test_rules_that_cannot_be_loaded_and_a_target_down(
+    box: Box, machine: Machine, sick: None
+) -> None:
+    box.fires("ConfigNotLoaded")
+    box.fires("ScrapeFailing", job="node-exporter")
+    machine.start()
+    removal = '[{"op": "remove", "path": "/data/broken.yml"}]'
+    box.kubectl("-n", NAMESPACE, "patch", "configmap", "prometheus-rules", "--type=json", "-p", removal)
+    box.edit("prometheus-rules", {})
+    box.resolves("ConfigNotLoaded", "ScrapeFailing")
+
+
 # ---- models and Ollama
 
 
@@ -212,12 +212,19 @@ def residency(box: Box, number: signal.Signals) -> None:
     signal_to(box, "[^ ]*sh [^ ]*residency.sh", number)
 
 
-def test_models_that_are_not_what_the_profile_promises(box: Box, sick: None) -> None:
+@pytest.fixture(scope="module")
+def binding(box: Box) -> dict[str, Any]:
+    """The exporter's right to read the cluster, taken away: that nothing is known takes longest to fire."""
+    found: dict[str, Any] = box.get("clusterrolebinding", "edge-exporter-contract-reader")
+    box.kubectl("delete", "clusterrolebinding", "edge-exporter-contract-reader")
+    for gone in ("resourceVersion", "uid", "creationTimestamp"):
+        found["metadata"].pop(gone, None)
+    return found
+
+
+def test_models_that_are_not_what_the_profile_promises(box: Box, sick: None, binding: dict[str, Any]) -> None:
     ollama = box.url("ollama")
     box.fires("ModelOnCpu")
-    binding = box.get("clusterrolebinding", "edge-exporter-contract-reader")
-    # unknown outcomes take longest: the exporter may read nothing of the cluster
-    box.kubectl("delete", "clusterrolebinding", "edge-exporter-contract-reader")
     box.ask(f"{ollama}/api/copy", {"source": MODEL, "destination": COPY})
     residency(box, signal.SIGSTOP)
     try:
@@ -231,11 +238,6 @@ def test_models_that_are_not_what_the_profile_promises(box: Box, sick: None) -> 
         residency(box, signal.SIGCONT)
     box.resolves("ModelMissing", "ModelNotResident")
     box.ask(f"{ollama}/api/delete", {"model": COPY}, "DELETE")
-    box.fires("ContractUndecided")
-    for gone in ("resourceVersion", "uid", "creationTimestamp"):
-        binding["metadata"].pop(gone, None)
-    box.apply(binding)
-    box.resolves("ContractUndecided")
 
 
 def test_ollama_hanging_killed_and_down(box: Box, sick: None) -> None:
@@ -261,16 +263,22 @@ def test_ollama_hanging_killed_and_down(box: Box, sick: None) -> None:
     box.resolves("OllamaDown")
 
 
+def test_contracts_that_nobody_can_look_at(box: Box, sick: None, binding: dict[str, Any]) -> None:
+    box.fires("ContractUndecided", contract="gpu.api")
+    box.apply(binding)
+    box.resolves("ContractUndecided")
+
+
 # ---- what is left of telemetry: the exporter's target lost, Alertmanager away
 
 
 def test_the_exporters_target_is_lost_by_an_edit(box: Box, sick: None) -> None:
     box.fires("AdvisoryFailing", contract="telemetry.retention")
     config = box.get("configmap", "prometheus-config")["data"]["prometheus.yml"]
-    box.edit(
-        "prometheus-config",
-        {"prometheus.yml": config.replace("job_name: edge-exporter\n", "job_name: other\n")},
-    )
+    # the job stays, so that its target is known to be gone; series of a renamed job stay for five minutes
+    lost = config.replace('targets: ["edge-exporter:9835"]', "targets: []")
+    assert lost != config
+    box.edit("prometheus-config", {"prometheus.yml": lost})
     box.fires("ExporterMissing")
     # what the release says is put back, and loaded by itself
     box.up({})
@@ -283,15 +291,12 @@ def test_alerts_that_cannot_be_delivered_are_told_of_when_they_can(box: Box, sic
     box.wait("an alert that was not delivered", lambda: box.query(lost))
     box.kubectl("-n", NAMESPACE, "scale", "deployment/alertmanager", "--replicas=1")
     box.fires("AlertsLost")
-    box.resolves(
-        "AlertsLost", "GpuEccUncorrectable", "GpuPcieReplays", "GpuNvlinkErrors", "ContainerRestarting"
-    )
-    box.resolves("ContainerOutOfMemory")
+    box.resolves("AlertsLost")
 
 
 def test_each_was_seen_firing_and_resolved_and_nothing_else_was_told_of(box: Box) -> None:
-    assert [name for name in FIRED if not box.receiver.has(name, "firing")] == []
-    assert [name for name in FIRED if not box.receiver.has(name, "resolved")] == []
+    box.fires(*FIRED)
+    box.resolves(*FIRED)  # what looks back over a window takes that long
     told = {each[0] for each in box.receiver.told}
     assert told - set(FIRED) <= {"HostClockUnsynchronised"}, "the clock is the test machine's own"
     # who is told is decided by severity

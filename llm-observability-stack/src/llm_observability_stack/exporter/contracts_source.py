@@ -16,6 +16,7 @@ from llm_observability_stack.exporter.source import Source
 __all__ = ["cluster_of", "contracts_source", "outcome_families"]
 
 _HOST = "host"
+_HOST_READS = ("command:", "file:", "glob:")
 
 
 def contracts_source(settings: Settings, layers: tuple[Layer, ...], profile: Profile) -> Source:
@@ -85,7 +86,7 @@ def outcome_families(evaluation: Evaluation) -> tuple[Metric, ...]:
 def _told(findings: Sequence[Finding]) -> Mapping[str, Outcome]:
     """Contract to outcome. Nothing is blocked by a host that an exporter in a pod cannot see.
 
-    What could not be looked at itself, and stands on such a contract of the host and else on what passed, is
+    What the cluster does not let it look at, above such a contract of the host and else only what passed, is
     `unknown`: called blocked, nobody would be told of it, for the host's own rung raises no alert.
     """
     known = {each.contract.id: each for each in findings}
@@ -94,12 +95,17 @@ def _told(findings: Sequence[Finding]) -> Mapping[str, Outcome]:
         return id_ in known and known[id_].rung == _HOST and known[id_].outcome is Outcome.UNKNOWN
 
     def outcome(each: Finding) -> Outcome:
-        if each.outcome is not Outcome.BLOCKED or not unseen_host(each.blocked_by):
+        if each.outcome is not Outcome.BLOCKED or _of_host(each) or not unseen_host(each.blocked_by):
             return each.outcome
-        below = [known[id_] for id_ in each.contract.after if id_ in known and known[id_].rung != _HOST]
+        below = [known[id_] for id_ in each.contract.after if id_ in known and not _of_host(known[id_])]
         return Outcome.UNKNOWN if all(one.outcome is Outcome.PASS for one in below) else each.outcome
 
     return {id_: outcome(each) for id_, each in known.items()}
+
+
+def _of_host(finding: Finding) -> bool:
+    """Whether it is about the host, or was decided by what only a look at the host shows."""
+    return finding.rung == _HOST or any(key.startswith(_HOST_READS) for key in finding.evidence)
 
 
 def _place(layer: Layer) -> str:
