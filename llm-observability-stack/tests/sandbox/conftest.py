@@ -33,7 +33,7 @@ MODEL, COPY = "smollm2:135m", "copy:1"
 HOST_IP = "10.199.0.1"  # this end of the node's cable
 HOOK, NODE_EXPORTER, GPU_EXPORTER, DCGM_EXPORTER = 19095, 19100, 19835, 19400
 DIVIDED_BY = 40
-PATIENCE_S = 90.0
+PATIENCE_S = 150.0  # an hour of the rules is a minute and a half
 
 VALUES: dict[str, Any] = {
     "rules": {"divideTimesBy": DIVIDED_BY},
@@ -42,7 +42,7 @@ VALUES: dict[str, Any] = {
         "timeoutSeconds": 2,
         "extra": [
             {"job": "node-exporter", "targets": [f"{HOST_IP}:{NODE_EXPORTER}"]},
-            {"job": "edge-exporter-simulated-card", "targets": [f"{HOST_IP}:{GPU_EXPORTER}"]},
+            {"job": "simulated-card", "targets": [f"{HOST_IP}:{GPU_EXPORTER}"]},
             {
                 "job": "dcgm-exporter",
                 "targets": [f"{HOST_IP}:{DCGM_EXPORTER}"],
