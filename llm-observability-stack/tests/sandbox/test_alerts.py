@@ -183,9 +183,7 @@ def test_a_dead_node_hides_its_replica_and_no_other(box: Box, sick: None) -> Non
     box.resolves("NodeDown", "PodNotReady")
 
 
-def test_rules_that_cannot_be_loaded_and_a_target_down(
-    box: Box, machine: Machine, sick: None
-) -> None:
+def test_rules_that_cannot_be_loaded_and_a_target_down(box: Box, machine: Machine, sick: None) -> None:
     box.fires("ConfigNotLoaded")
     box.fires("ScrapeFailing", job="node-exporter")
     machine.start()
@@ -213,8 +211,9 @@ def residency(box: Box, number: signal.Signals) -> None:
 
 
 @pytest.fixture(scope="module")
-def binding(box: Box) -> dict[str, Any]:
-    """The exporter's right to read the cluster, taken away: that nothing is known takes longest to fire."""
+def binding(box: Box, sick: None) -> dict[str, Any]:
+    """The exporter's right to read the cluster, taken away: that nothing is known takes long to fire."""
+    box.fires("AdvisoryFailing", contract="telemetry.retention")  # not while nothing is known
     found: dict[str, Any] = box.get("clusterrolebinding", "edge-exporter-contract-reader")
     box.kubectl("delete", "clusterrolebinding", "edge-exporter-contract-reader")
     for gone in ("resourceVersion", "uid", "creationTimestamp"):
@@ -273,7 +272,6 @@ def test_contracts_that_nobody_can_look_at(box: Box, sick: None, binding: dict[s
 
 
 def test_the_exporters_target_is_lost_by_an_edit(box: Box, sick: None) -> None:
-    box.fires("AdvisoryFailing", contract="telemetry.retention")
     config = box.get("configmap", "prometheus-config")["data"]["prometheus.yml"]
     # the job stays, so that its target is known to be gone; series of a renamed job stay for five minutes
     lost = config.replace('targets: ["edge-exporter:9835"]', "targets: []")
