@@ -334,11 +334,13 @@ class Box:
         self.kubectl(
             "-n", NAMESPACE, "patch", "configmap", configmap, "--type=merge", "-p", json.dumps({"data": data})
         )
-        # the kubelet looks at a changed pod at once, and at others every minute
-        self.kubectl(
-            "-n", NAMESPACE, "annotate", "pods", "-l", "app.kubernetes.io/name=prometheus", "--overwrite",
-            f"edge.internal/looked-at={time.time()}",
-        )  # fmt: skip
+        self.nudge()
+
+    def nudge(self, namespace: str = NAMESPACE) -> None:
+        """Let the kubelet look at Prometheus's pod now: a changed one at once, others every minute."""
+        label = "app.kubernetes.io/name=prometheus"
+        mark = f"edge.internal/looked-at={time.time()}"
+        self.kubectl("-n", namespace, "annotate", "pods", "-l", label, "--overwrite", mark)
 
     def scrape(self) -> tuple[dict[str, float], float]:
         """What the exporter publishes, and how many seconds it took."""

@@ -8,6 +8,8 @@ second node. Everything else is real.
 import os
 import re
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -279,7 +281,12 @@ def test_the_exporters_target_is_lost_by_an_edit(box: Box, sick: None) -> None:
     box.edit("prometheus-config", {"prometheus.yml": lost})
     box.fires("ExporterMissing")
     # what the release says is put back, and loaded by itself
-    box.up({})
+    with ThreadPoolExecutor(1) as pool:
+        back = pool.submit(box.up, {})
+        while not back.done():
+            box.nudge()
+            time.sleep(2)
+        back.result()
     box.resolves("ExporterMissing", "AdvisoryFailing")
 
 

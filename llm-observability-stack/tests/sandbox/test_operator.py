@@ -146,6 +146,7 @@ def operated(box: Box) -> Box:
 
 def targets(box: Box) -> set[str]:
     """The pools of scraped targets, as the operator names them after their monitor."""
+    box.nudge(MONITORING)  # the operator has written a new configuration, perhaps
     active = box.ask(f"{box.url('prometheus-operated', MONITORING)}/api/v1/targets?state=active")["data"]
     return {each["scrapePool"] for each in active["activeTargets"] if each["health"] == "up"}
 
