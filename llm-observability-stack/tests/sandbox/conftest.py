@@ -150,13 +150,17 @@ class Server:
 
 @dataclass
 class Receiver:
-    """What Alertmanager told, in order: name, status and labels of each alert, and the path it came to."""
+    """What Alertmanager told, in order: name, status and labels of each alert, and the receiver's name."""
 
     told: list[tuple[str, str, Mapping[str, str], str]] = field(default_factory=list)
 
     def take(self, path: str, body: bytes) -> bytes:
-        for alert in json.loads(body)["alerts"]:
-            self.told.append((alert["labels"]["alertname"], alert["status"], alert["labels"], path))
+        """A notification; it comes to a path of the receiver's name."""
+        document = json.loads(body)
+        assert document["receiver"].rpartition("/")[2] == path.removeprefix("/")
+        for alert in document["alerts"]:
+            known = (alert["labels"]["alertname"], alert["status"], alert["labels"], document["receiver"])
+            self.told.append(known)
         return b""
 
     def has(self, name: str, status: str, **labels: str) -> bool:
@@ -337,10 +341,9 @@ class Box:
         self.nudge()
 
     def nudge(self, namespace: str = NAMESPACE) -> None:
-        """Let the kubelet look at Prometheus's pod now: a changed one at once, others every minute."""
-        label = "app.kubernetes.io/name=prometheus"
+        """Let the kubelet look at the pods now: at changed ones it does at once, at others every minute."""
         mark = f"edge.internal/looked-at={time.time()}"
-        self.kubectl("-n", namespace, "annotate", "pods", "-l", label, "--overwrite", mark)
+        self.kubectl("-n", namespace, "annotate", "pods", "--all", "--overwrite", mark)
 
     def scrape(self) -> tuple[dict[str, float], float]:
         """What the exporter publishes, and how many seconds it took."""

@@ -305,5 +305,5 @@ def test_each_was_seen_firing_and_resolved_and_nothing_else_was_told_of(box: Box
     told = {each[0] for each in box.receiver.told}
     assert told - set(FIRED) <= {"HostClockUnsynchronised"}, "the clock is the test machine's own"
     # who is told is decided by severity
-    for name, _, labels, path in box.receiver.told:
-        assert path == ("/critical" if labels["severity"] == "critical" else "/default"), name
+    for name, _, labels, receiver in box.receiver.told:
+        assert receiver == ("critical" if labels["severity"] == "critical" else "default"), name
