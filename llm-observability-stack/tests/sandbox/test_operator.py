@@ -191,18 +191,14 @@ def test_rules_fire_and_alertmanager_routes_and_hides_by_the_objects_of_the_char
 
 
 def test_the_contract_tells_a_monitor_that_is_not_selected_from_one_that_is(operated: Box) -> None:
-    label = ("-n", NAMESPACE, "label", "servicemonitor", "edge-exporter", "--overwrite")
-    operated.kubectl(*label, "release=typo")
-    ours = f"serviceMonitor/{NAMESPACE}/edge-exporter/0"
-    operated.wait("the target gone", lambda: ours not in targets(operated))
-    found = operated.wait(
-        "the contract failing",
-        lambda: [each for each in [finding(operated, "telemetry.monitors")] if each["outcome"] == "fail"],
-    )[0]
-    assert found["reason"] == "MonitorNotSelected"
-    assert "release=typo" in found["message"]
-    assert "wants release=edge" in found["message"]
+    operated.apply(monitor("alertmanager", {"release": "typo"}, {"operated-alertmanager": "true"}))
+    found = finding(operated, "telemetry.monitors")
+    assert (found["outcome"], found["reason"]) == ("fail", "MonitorNotSelected")
+    assert f"ServiceMonitor {MONITORING}/alertmanager is not selected" in found["message"]
+    assert "wants release=edge, its labels are release=typo" in found["message"]
     assert found["route"]["owner"] == "llm-observability-stack"
-    operated.kubectl(*label, "release=edge")
-    operated.wait("the target back", lambda: ours in targets(operated))
+    assert f"serviceMonitor/{MONITORING}/alertmanager/0" not in targets(operated)
+    operated.kubectl(
+        "-n", MONITORING, "label", "servicemonitor", "alertmanager", "--overwrite", "release=edge"
+    )
     assert finding(operated, "telemetry.monitors")["outcome"] == "pass"
