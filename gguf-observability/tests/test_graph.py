@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from gguf_observability.compute import Engine, compute_buffers, tokens_at_once
 from gguf_observability.graph.allocator import allocate
-from gguf_observability.graph.architectures import RECIPES
+from gguf_observability.graph.architectures import RECIPES, graph_of
 from gguf_observability.graph.builder import Graph
-from gguf_observability.graph.shape import kept_layers
+from gguf_observability.graph.shape import Plan, kept_layers
 from gguf_observability.header import Array
 from gguf_observability.kv_cache import Exactness, Serving, kv_cache
 from gguf_observability.model import Model, ModelError
@@ -80,11 +80,11 @@ def test_an_unknown_architecture_is_not_supported_and_a_known_one_without_graph_
 
 
 def test_a_part_that_is_not_built_makes_a_graph_approximate() -> None:
-    shape = GOLDEN["models"]["gemma4"]["metadata"] | {"embedding_length_per_layer_input": 256}
+    shape = GOLDEN["models"]["gemma4"]["metadata"] | {"expert_count": 8, "expert_used_count": 2}
     model = model_of("gemma4", shape)
     found = compute_buffers(model, Serving(512), kv_cache(model, Serving(512)), vocabulary=1000)
     assert found.exactness is Exactness.APPROXIMATE
-    assert "embedding_length_per_layer_input" in found.why
+    assert "expert_count" in found.why
     lfm = model_of("mamba2", GOLDEN["models"]["mamba2"]["metadata"])
     cache = kv_cache(lfm, Serving(512))
     old = compute_buffers(lfm, Serving(512), cache, vocabulary=1000, engine=Engine.B10488)
@@ -132,3 +132,22 @@ def test_tokens_at_once_are_a_multiple_of_the_slots() -> None:
     assert tokens_at_once(Serving(4096, parallel=3)) == 513
     assert tokens_at_once(Serving(4096, parallel=3, unified=True)) == 513
     assert tokens_at_once(Serving(256)) == 256
+
+
+def test_values_that_are_the_keys_have_no_product_of_their_own() -> None:
+    entry = GOLDEN["models"]["gemma3-27b"]["metadata"]
+    model = model_of("gemma3", entry)
+    cache = kv_cache(model, Serving(4096))
+    names = [
+        f"blk.{layer}.{name}.weight" for layer in range(62) for name in ("attn_q", "attn_k", "attn_q_norm")
+    ]
+    own = dict.fromkeys((*names, *(f"blk.{layer}.attn_v.weight" for layer in range(62))), (1, 1))
+    graphs = [
+        graph_of(
+            Plan(
+                model, Serving(4096), cache, 512, 1, 1000, (0,) * 63, 0, tensors=dict.fromkeys(found, (1, 1))
+            )
+        )
+        for found in (own, names)
+    ]
+    assert len(graphs[0].nodes) - len(graphs[1].nodes) == 62

@@ -10,6 +10,7 @@ from enum import StrEnum
 from gguf_observability.kv_cache import Exactness, KvCache, Serving, known
 from gguf_observability.model import Model
 from gguf_observability.placement import HOST
+from gguf_observability.rotation import quantised
 from gguf_observability.term import Term
 
 __all__ = ["Engine", "compute_buffers", "tokens_at_once"]
@@ -90,9 +91,15 @@ def compute_buffers(
         exactness, why = Exactness.APPROXIMATE, "so many blocks: of those that look alike some were counted"
     elif not vocabulary:
         exactness, why = Exactness.APPROXIMATE, "the file does not say how many tokens it knows"
+    elif cards and model.integer("attention.shared_kv_layers", 0) and _quantised(serving):
+        exactness, why = Exactness.APPROXIMATE, "copies of a quantised cache that layers share over devices"
     elif cards and not whole:
         why = _OFFLOADED
     return Term(on_host, tuple(devices), exactness, why)
+
+
+def _quantised(serving: Serving) -> bool:
+    return quantised(serving.cache_k) or quantised(serving.cache_v)
 
 
 def _form(model: Model, serving: Serving, cache: KvCache, cards: int) -> tuple[int, tuple[int, ...]]:

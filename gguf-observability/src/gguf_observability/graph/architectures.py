@@ -25,11 +25,7 @@ _CHANGED: Final = frozenset(("granitehybrid", "jais2", "lfm2", "mamba2", "nemotr
 """Their graphs were others in b10488."""
 _UNKNOWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "gemma4": (
-            "embedding_length_per_layer_input",
-            "expert_count",
-            "attention.shared_kv_layers",
-        ),
+        "gemma4": ("expert_count",),
         "granite": ("n_deepstack_layers",),
         "granitehybrid": ("n_deepstack_layers",),
         "granitemoe": ("n_deepstack_layers",),

@@ -40,6 +40,8 @@ def queries_keys_values(
             )
     else:
         views = [project(graph, x, width, home) for width in widths]
+        if not plan.has(f"blk.{layer}.attn_v.weight", otherwise=True):
+            views[2] = views[1]  # values are the keys, before these are turned
     if normed_rows:
         views[0], views[1] = norm(graph, views[0], home), norm(graph, views[1], home)
     return (

@@ -9,6 +9,7 @@ from gguf_observability.graph.expert_layers import USED_LIMIT
 from gguf_observability.graph.inputs import CacheInputs, embedded
 from gguf_observability.graph.latent import latent_attention
 from gguf_observability.graph.parts import feed_forward, norm, project
+from gguf_observability.graph.per_layer import PerLayer
 from gguf_observability.graph.recipe import Recipe
 from gguf_observability.graph.recurrent import Copies
 from gguf_observability.graph.shape import Plan, kept_layers
@@ -40,6 +41,7 @@ class _Decoder:
         self.inputs = CacheInputs(graph, plan)
         self.wanted = graph.given(plan.outputs, kind="i32")
         self.copies = Copies(graph, plan)
+        self.own: PerLayer | None = None
         self.recurs = recurs(plan.model)
         self.last = plan.model.trunk_layers - 1
 
@@ -62,6 +64,8 @@ class _Decoder:
         used = plan.model.integer("expert_used_count", 0, highest=USED_LIMIT)
         kinds = [self.kind(layer) for layer in range(self.last + 1)]
         layers, graph.whole = kept_layers(kinds, _NODES_A_BLOCK + 2 * used)
+        width = plan.model.integer("embedding_length_per_layer_input", 0) if recipe.per_layer else 0
+        self.own = PerLayer(graph, plan, stream, width) if width else None
         for layer in layers:
             stream = self.block(layer, stream)
             if layer < self.depth:
@@ -143,6 +147,8 @@ class _Decoder:
             given = graph.like("scale", given)
         first, second = (middle, given) if recipe.residual_first else (given, middle)
         given = graph.like("add", first, second)
+        if self.own is not None:
+            given = self.own.add_to(given, layer)
         if recipe.scaled_blocks:
             given = graph.like("mul", given, graph.weight(1, home=home))
         return given
@@ -222,13 +228,18 @@ class _Decoder:
             values = graph.like("rms_norm", values)
         if recipe.scaled_query:
             query = graph.like("scale", query)
-        embedding = x.shape[0]
+        embedding, kept = x.shape[0], layer
+        shared_from = plan.model.layers - plan.model.integer("attention.shared_kv_layers", 0)
+        shares = recipe.per_layer and layer >= shared_from
+        if shares:  # it reads the cache of the last layer of its kind that has one
+            kept = max(shared_from - (2 if plan.cache.window.slides[layer] else 1), 0)
         given = attend(
             graph,
             plan,
             self.inputs,
             layer,
-            (query, keys, values),
+            (query, None, None) if shares else (query, keys, values),
+            cached_layer=kept,
             embedding=embedding,
             capped=recipe.capped,
             project_out=gate is None,

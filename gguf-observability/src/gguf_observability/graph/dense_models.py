@@ -85,6 +85,7 @@ DENSE: Final[Mapping[str, Recipe]] = MappingProxyType(
             query_norm="head",
         ),
         "gemma4": Recipe(
+            per_layer=True,
             scaled_blocks=True,
             selected="after-output-norm",
             scaled_rows=True,

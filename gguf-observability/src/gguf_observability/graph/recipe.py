@@ -53,6 +53,7 @@ class Recipe:
         state_beside: What is computed beside attention in every block, None for nothing.
         halves_alone: Whether a block has a state, attention or a feed-forward, and only one of them.
         gated_query: Whether a gate comes with the queries.
+        per_layer: Whether blocks may have embeddings of their own, and share caches.
         normed_values: Whether values are normalised, without a weight.
         bare_norms: Whether norms have no weights.
         depth_inputs: Whether images may add to the stream of the first blocks: one more vector for each.
@@ -93,6 +94,7 @@ class Recipe:
     state_beside: Callable[[Graph, Plan, int, Tensor, Copies], Tensor] | None = None
     halves_alone: bool = False
     gated_query: bool = False
+    per_layer: bool = False
     normed_values: bool = False
     bare_norms: bool = False
     depth_inputs: bool = False
