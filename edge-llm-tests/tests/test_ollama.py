@@ -83,6 +83,9 @@ def container(image: str, **more: Any) -> Container:
         ({"image": "ghcr.io/open-webui/open-webui:ollama"}, False),
         ({"image": "docker.io/library/nginx:1", "ports": [{"containerPort": 11434}]}, False),
         ({"image": "ghcr.io/acme/llm:1", "ports": [{"containerPort": 8000}]}, False),
+        ({"image": "ollama/ollama", "command": ["bash", "/opt/edge/residency.sh", "/opt/edge/plan"]}, False),
+        ({"image": "ollama/ollama", "command": ["sh", "-c", "sleep 9 # serve nobody"]}, False),
+        ({"image": "ollama/ollama", "command": ["sh", "-c", "/bin/ollama serve & wait"]}, True),
     ],
 )
 def test_whose_container_it_is(raw: dict[str, Any], expected: bool) -> None:

@@ -267,6 +267,13 @@ def absent(reads: Reads) -> None:
     drop(reads, PODS, "grafana")
 
 
+def own_stack(reads: Reads) -> None:
+    absent(reads)
+    item(reads, PODS, "prometheus-kube-prometheus-stack-prometheus")["metadata"]["labels"] |= {
+        "app.kubernetes.io/part-of": "edge"
+    }
+
+
 def starting(reads: Reads) -> None:
     container(reads, "grafana", {"running": {"startedAt": "2026-06-15T11:59:40Z"}})
 
@@ -280,6 +287,7 @@ def leaving(reads: Reads) -> None:
     [
         (crashing, (Outcome.FAIL, "GrafanaDown")),
         (absent, (Outcome.FAIL, "GrafanaMissing")),
+        (own_stack, PASS),
         (leaving, (Outcome.FAIL, "GrafanaMissing")),
         (starting, (Outcome.UNKNOWN, "GrafanaStarting")),
     ],

@@ -23,6 +23,7 @@ __all__ = [
 PORT = 11434
 _OWN_NAMESPACE = "llm-observability"
 _IMAGE_WORD = "ollama"
+_SERVES = re.compile(r"(?<![\w#])(?:/\S+/)?ollama[\"']?\s+serve\b")
 _OTHER_PROGRAMS = frozenset(
     {
         *("exporter", "metrics", "webui", "ui", "chat", "hub", "mcp", "operator", "pull", "puller"),
@@ -81,7 +82,7 @@ def serves(container: Container) -> bool:
     if _IMAGE_WORD not in words:
         return False
     command = (*texts(container.raw, "command"), *texts(container.raw, "args"))
-    return not command or any("serve" in part.split() for part in command)
+    return not command or any(part == "serve" or _SERVES.search(part) for part in command)
 
 
 def container_of(pod: Pod) -> Container | None:

@@ -22,6 +22,7 @@ __all__ = [
     "Cast",
     "cast",
     "gpu_daemonsets",
+    "is_own_stack",
     "role_of_name",
     "role_of_workload",
 ]
@@ -51,6 +52,7 @@ _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 ROLES = tuple(role for role, _ in _NAMES)
+_OWN = "edge"
 _RESOURCE_PREFIX = "nvidia.com/"
 
 
@@ -103,6 +105,12 @@ def cast(recording: Recording) -> Cast:
         if any(_asks_gpu(container) for container in containers) and pod.phase == "Running":
             holders.append(pod)
     return Cast({role: tuple(each) for role, each in found.items()}, tuple(holders))
+
+
+def is_own_stack(who: Cast) -> bool:
+    """Whether the Prometheus that runs is the one that this project's chart installs (standalone mode)."""
+    found = who.of(PROMETHEUS)
+    return bool(found) and all(pod.labels.get("app.kubernetes.io/part-of") == _OWN for pod in found)
 
 
 def _asks_gpu(container: Mapping[str, Any]) -> bool:

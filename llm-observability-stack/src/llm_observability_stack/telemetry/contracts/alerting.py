@@ -6,7 +6,7 @@ from llm_observability_stack.telemetry.alert_path import lost_alerts, why_not_fo
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble
 from llm_observability_stack.telemetry.refused import parked, refused
-from llm_observability_stack.telemetry.roles import ALERTMANAGER, GRAFANA
+from llm_observability_stack.telemetry.roles import ALERTMANAGER, GRAFANA, is_own_stack
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
 __all__ = ["CONTRACTS", "alertmanager", "alerts", "dashboards", "rules"]
@@ -95,14 +95,18 @@ def alerts(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 
 @contract(
     "telemetry.dashboards",
-    "Grafana runs",
+    "Grafana runs, where the stack that is used brings one",
     reasons=("GrafanaMissing", "GrafanaRefused", "GrafanaScaledToZero", "GrafanaDown", "GrafanaStarting"),
     after=("gpu.api", "gpu.node-ready", "gpu.cni", "gpu.storage"),
     applies=lambda spec: spec.grafana,
 )
 def dashboards(spec: TelemetrySpec, observed: TelemetryState) -> Result:
-    """Metrics, rules and alerts may flow while nobody can look at them."""
+    """Metrics and alerts may flow while nobody can look at them; the standalone stack has no Grafana."""
     found = observed.cast.value.of(GRAFANA)
+    if not found and is_own_stack(observed.cast.value):
+        return passed(
+            "this project's standalone Prometheus is used, which brings no Grafana; dashboards are files"
+        )
     if not found and (said := refused(observed, GRAFANA)):
         return failed("GrafanaRefused", f"no Grafana pod can be created: {said}", independent=True)
     if not found and (path := parked(observed, GRAFANA)):
