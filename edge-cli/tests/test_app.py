@@ -1,9 +1,11 @@
 """The command line: what is loaded when, and where errors end."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -168,6 +170,41 @@ def test_a_reader_that_went_away_is_no_fault(monkeypatch: pytest.MonkeyPatch) ->
         child.stdout.close()
         assert child.stderr.read() == b""
         assert child.wait(20) in (0, 1)
+
+
+def run_apart(*args: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    probe = "import sys; sys.argv[0] = 'edge'; from edge_cli.app import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", probe, *args], stderr=subprocess.PIPE, check=False, timeout=60, **more
+    )
+
+
+def test_an_output_that_is_full_is_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = run_apart("explain", stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == (
+        b"edge: the output cannot be written: No space left on device (free space, or send it elsewhere)\n"
+    )
+
+
+def test_an_output_that_is_closed_takes_nothing_from_the_verdict() -> None:
+    done = run_apart("diagnose", "--demo", preexec_fn=lambda: os.close(1))
+    assert (done.returncode, done.stderr) == (3, b"")
+
+
+@pytest.mark.parametrize("output", ["html", "markdown", "table"])
+def test_an_output_that_knows_ascii_alone_gets_a_whole_document(output: str) -> None:
+    ascii_alone = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run_apart("diagnose", "--demo", "-o", output, stdout=subprocess.PIPE, env=ascii_alone)
+    assert (done.returncode, done.stderr) == (3, b"")
+    text = done.stdout.decode("ascii" if output == "table" else "utf-8")
+    assert "PluginBlind" in text
+    assert "\\u" not in text
+
+
+def test_an_unforeseen_error_that_quotes_everything_is_cut(ending: End) -> None:
+    assert len(ending(raising(ValueError("x" * 5000)))[2]) < 500
 
 
 def test_a_command_that_is_not_installed_breaks_nothing_else(

@@ -40,3 +40,26 @@ def test_check_says_what_applies_or_what_is_wrong(edge: Edge, tmp_path: Path) ->
     code, _, err = edge("profile", "check", tmp_path / "mine.yaml")
     assert (code, err.count("\n")) == (2, 1)
     assert "`values.x` is not a mapping" in err
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "gpu: {gpus: -3}",
+        "gpu: {gpus: 99999999999999999999999}",
+        "gpu: {events_recent_minutes: 99999999999999}",
+        "gpu: {certificate_lifetime_days: 0}",
+        "host: {disk_free_min_percent: 300}",
+        "host: {clock_skew_max_s: -1}",
+        "serving: {gpu: {count: -1}}",
+        "profile: {gpu_share: 3}",
+        "profile: {gpu_share: .nan}",
+        "profile: {vram_ceiling_mib: -1}",
+    ],
+)
+def test_a_number_that_cannot_be_meant_is_refused(said: str, edge: Edge, tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(f"extends: rtx-4090\nspec: {{{said}}}\n")
+    code, _, err = edge("profile", "check", own)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"`spec.{said.partition(':')[0]}." in err

@@ -88,6 +88,8 @@ def test_an_empty_file_promises_the_defaults(tmp_path: Path) -> None:
         ("extends: [a]", "`extends` is not a name", "name one profile"),
         ("a: [", "not YAML", "correct the file"),
         ("- a", "not a mapping", "write keys"),
+        ("extends: a\nextends: b", "key `extends` stands twice", "correct the file"),
+        ("spec: {gpu: {count: 1, count: 2}}", "key `count` stands twice", "correct the file"),
     ],
 )
 def test_a_wrong_profile_names_the_key_and_the_nearest_right_one(

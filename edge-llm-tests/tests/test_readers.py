@@ -231,6 +231,9 @@ def test_one_hanging_read_costs_its_deadline_and_no_other_read(
     assert time.monotonic() - started < 2.0
 
 
+PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+
+
 def kubeconfig(tmp_path: Path, **changes: object) -> str:
     document = {
         "current-context": "box",
@@ -260,6 +263,8 @@ def test_a_kubeconfig_with_a_token_is_an_origin(tmp_path: Path) -> None:
         ({"users": None}, "no user named 'u'"),
         ({"clusters": [{"name": "c", "cluster": {"server": "ftp://x"}}]}, "is no http(s) address"),
         ({"users": [{"name": "u", "user": {"tokenFile": "absent"}}]}, "tokenFile absent: No such file"),
+        ({"users": [{"name": "u", "user": {"exec": {**PLUGIN, "command": "/absent/login"}}}]}, "plugin"),
+        ({"users": [{"name": "u", "user": {"exec": {**PLUGIN, "command": "true"}}}]}, "plugin"),
         (
             {
                 "clusters": [
@@ -271,12 +276,13 @@ def test_a_kubeconfig_with_a_token_is_an_origin(tmp_path: Path) -> None:
     ],
 )
 def test_a_kubeconfig_that_cannot_be_used_says_why(
-    tmp_path: Path, changes: dict[str, object], said: str
+    tmp_path: Path, changes: dict[str, object], said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(UsageError) as caught:
         ClusterReader.from_kubeconfig(kubeconfig(tmp_path, **changes), None)
     assert said in caught.value.message
     assert "kubeconfig" in caught.value.message
+    assert caplog.text == ""
 
 
 def test_a_kubeconfig_that_is_none_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The `edge` command: its commands by name, loaded when they are used, and the boundary where errors end."""
 
+import errno
 import gc
 import os
 import sys
@@ -13,7 +14,7 @@ from edge_llm_tests.errors import EdgeError, ExitCode, UsageError
 from typer.core import TyperGroup
 
 from edge_cli.settings import load_settings
-from edge_cli.terminal import Color, choosing_color, paint, printable
+from edge_cli.terminal import Color, choosing_color, open_streams, paint, printable
 
 __all__ = ["COMMANDS", "main", "run"]
 
@@ -54,6 +55,8 @@ _GARBAGE_THRESHOLD = 50_000  # most runs end before there is garbage to collect;
 _GLOBAL_FLAGS = ("--timings",)
 _GLOBAL_OPTIONS = ("--color",)
 TRACEBACK = "EDGE_TRACEBACK"
+_CANNOT_WRITE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+_SAID_LIMIT = 300  # characters of an unforeseen error: some quote the whole text that they broke on
 
 
 class LazyGroup(TyperGroup):
@@ -188,13 +191,27 @@ def _bounded(args: list[str], color: Color | None) -> int:
         return _say("stopped", "nothing was changed", ExitCode.FAULT)
     except BrokenPipeError:
         # the reader of our output is gone (`edge ... | head`); nothing is left to tell it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return ExitCode.FAULT
+    except OSError as error:
+        if error.filename is not None or error.errno not in _CANNOT_WRITE:
+            return _fault(error)
+        _silence()
+        return _say(
+            f"the output cannot be written: {error.strerror}",
+            "free space, or send it elsewhere",
+            ExitCode.FAULT,
+        )
     except Exception as error:  # noqa: BLE001 - the boundary: no traceback reaches a user unasked
         return _usage(error) if hasattr(error, "format_message") else _fault(error)
     if code == ExitCode.INTERRUPTED:  # typer makes it of Ctrl-C
         return _say("interrupted", "", ExitCode.INTERRUPTED)
     return code if isinstance(code, int) else ExitCode.OK
+
+
+def _silence() -> None:
+    """Let standard output lead nowhere: what is still buffered would fail once more at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: Any) -> int:
@@ -221,7 +238,7 @@ def _fault(error: Exception) -> int:
             frame = frame.tb_next
         place = f" at {frame.tb_frame.f_globals.get('__name__', '?')}:{frame.tb_lineno}"
     return _say(
-        f"internal fault: {error!r}{place}",
+        f"internal fault: {repr(error)[:_SAID_LIMIT]}{place}",
         f"set {TRACEBACK}=1 for the traceback, and report it",
         ExitCode.FAULT,
     )
@@ -238,4 +255,5 @@ def _say(message: str, next_step: str, code: ExitCode) -> int:
 def main() -> NoReturn:
     """The entry point of the command."""
     gc.set_threshold(_GARBAGE_THRESHOLD)
+    open_streams()
     sys.exit(run(sys.argv[1:]))

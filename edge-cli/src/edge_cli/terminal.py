@@ -1,5 +1,6 @@
 """The terminal: how wide it is, whether it wants colour, and text that is safe to show on it."""
 
+import io
 import os
 import shutil
 import sys
@@ -9,9 +10,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TextIO
 
-__all__ = ["Color", "Page", "Paint", "choosing_color", "paint", "printable", "stdout_page", "wrapped"]
+__all__ = [
+    "Color",
+    "Page",
+    "Paint",
+    "choosing_color",
+    "open_streams",
+    "paint",
+    "printable",
+    "stdout_page",
+    "wrapped",
+    "write_document",
+]
 
 _WIDTH_ELSEWHERE = 80  # columns where the output is no terminal
 _WIDTH_LIMIT = 110  # columns: longer lines of prose are hard to follow
@@ -86,6 +99,24 @@ class Page:
     paint: Paint = PLAIN
     columns: int = _WIDTH_ELSEWHERE
     verbose: bool = False
+
+
+def open_streams() -> None:
+    """Give the process the streams that its caller closed (`>&-`), and let none fail for a character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def write_document(text: str, *, for_eyes: bool) -> None:
+    """Write a whole document to standard output: text in the terminal's encoding, data in UTF-8."""
+    if not for_eyes and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def stdout_page(*, verbose: bool = False) -> Page:

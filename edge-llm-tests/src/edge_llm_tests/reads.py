@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from edge_llm_tests.fields import MalformedError, objects, optional_text
+from edge_llm_tests.fields import MalformedError, mapping, objects, optional_text
 
 __all__ = [
     "READ_REASONS",
@@ -223,7 +223,9 @@ class ApiRead:
         document = self.document
         try:
             if (optional_text(document, "kind") or "").endswith("List") and "items" in document:
-                return objects(document, "items")
+                if not optional_text(mapping(document, "metadata"), "continue"):
+                    return objects(document, "items")
+                raise UnseenError(self.key, "Malformed", f"{self.key}: the list is cut short (`continue`)")
         except MalformedError as error:
             raise UnseenError(self.key, "Malformed", f"{self.key}: {error}") from None
         raise UnseenError(self.key, "Malformed", f"{self.key}: the body is no Kubernetes list")

@@ -173,5 +173,7 @@ def _kind(source: Mapping[str, Any], key: str, value: str) -> str | None:
         or (key == "content" and "role" in source)
         or (key == "response" and "done" in source)
         or (key == "system" and "modelfile" in source)
+        or (key == "text" and source.get("type") in ("text", "input_text", "output_text"))
+        or (key == "input" and "model" in source)
     )
     return "prompt" if said else None

@@ -77,6 +77,10 @@ _ABOUT = frozenset(
 """A name that ends (or, for checksums, begins) so speaks of a secret without holding it."""
 _COUNTED = frozenset(("token", "tokens", "key", "keys", "pass", "auth", "signature"))
 """Words that are also counted, numbered and switched: `n_tokens = 512` is no secret."""
+_GLUED = re.compile(
+    r"\w+(?:password|passwd|passphrase|apikey|secretkey|(?:auth|access|api|k3s|hf)token)", re.IGNORECASE
+)
+"""Words that names glue to another one, as `PGPASSWORD` does."""
 _SWITCH = re.compile(r"true|false|yes|no|on|off|none|null|", re.IGNORECASE)
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9._]*(%|ms|s|m|h|[KMGT]i?B?)?", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<redacted:|[<$%]|\{\{|\*+$|\[REDACTED\]", re.IGNORECASE)
@@ -96,7 +100,7 @@ def _says_secret(name: str, value: str, *, lone_key: bool) -> bool:
         or _SWITCH.fullmatch(value)
     ):
         return False
-    strong = _SECRET.intersection(words) - _COUNTED
+    strong = (_SECRET.intersection(words) - _COUNTED) or any(_GLUED.fullmatch(word) for word in words)
     counted = _COUNTED.intersection(words)
     if counted <= _KEY and len(words) == 1 and not lone_key:
         counted = frozenset()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from edge_llm_tests.secret_names import field_says_secret
+from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret
 
 __all__ = ["redact_modelfile", "redact_text"]
 
@@ -89,6 +89,29 @@ def _named(match: "re.Match[str]") -> str | None:
     return _covered_value(match, "secret")
 
 
+def _flag(match: "re.Match[str]") -> str | None:
+    """The secret of `--token SECRET` in a command line that is one text."""
+    given = match["given"].lstrip("\\\"'")
+    return match["kept"] + _marked("secret") if flag_says_secret(match["name"], given) else None
+
+
+def _variable(match: "re.Match[str]") -> str | None:
+    """The value of an environment variable that stands as an object inside a text."""
+    value = _value(match)
+    secret = bool(value) and variable_says_secret(match["name"], value)
+    return _covered_value(match, "env") if secret else None
+
+
+def _user_option(match: "re.Match[str]") -> str | None:
+    user, _, group = match["given"].partition(":")
+    return None if user.isdigit() and group.isdigit() else match["kept"] + _marked("basic")
+
+
+def _telegram(match: "re.Match[str]") -> str | None:
+    mixed = any(map(str.isalpha, match[0].partition(":")[2]))
+    return match["kept"] + _marked("api-key") if mixed else None
+
+
 def _prompt(match: "re.Match[str]") -> str | None:
     value = _value(match).strip()
     if not value or value.startswith("<redacted:") or _COUNTS.match(value):
@@ -149,9 +172,15 @@ _RULES: tuple[_Rule, ...] = (
         r"(?P<kept>\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/\"'<>?#\\]+(?=@(?!sha256:))",
         _after("url-credentials"),
     ),
+    _rule(  # the same without a scheme, as proxies are often given: user:password@proxy:3128
+        "@",
+        r"(?P<kept>(?:^|[\s=\"'(,;]))[\w.%+-]+:[^\s/\"'<>@:]{3,}(?=@(?!sha256:)[\w.-]+(?::\d+)?(?:[/\s\"',;)]|$))",
+        _after("url-credentials"),
+        re.MULTILINE,
+    ),
     _rule(
         "bearer",
-        r"(?P<kept>(?P<header>authorization\\*[\"']?\s*[:=]\s*\\*[\"']?)?bearer\s+)(?P<given>[\w.~+/-]{8,}=*)",
+        r"(?P<kept>(?P<header>authorization\\*[\"']?\s*[:=]\s*\\*[\"']?)?bearer(?:\s|%20)+)(?P<given>[\w.~+/-]{8,}=*)",
         _bearer,
         re.IGNORECASE,
     ),
@@ -164,10 +193,33 @@ _RULES: tuple[_Rule, ...] = (
         re.IGNORECASE,
     ),
     _rule(
-        "hf_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- nvapi- sk- xox akia",
+        "hf_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- nvapi- sk- xox akia dckr_pat_ tskey- aiza pypi-",
         _START + r"(?:hf_[A-Za-z0-9]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
-        r"|nvapi-[\w-]{20,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})",
+        r"|nvapi-[\w-]{20,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|dckr_pat_[\w-]{20,}"
+        r"|tskey-[\w-]{16,}|AIza[\w-]{35}|pypi-[\w-]{16,})",
         _whole("api-key"),
+    ),
+    _rule("</", r"(?P<kept><\w*(?:password|token|secret)>)[^<\n]+", _after("secret"), re.IGNORECASE),
+    _rule("hooks.slack", r"(?P<kept>hooks\.slack\.com/services/)[\w/-]{10,}", _after("api-key")),
+    _rule("bot telegram", _START + r"(?P<kept>(?:bot)?)[0-9]{8,12}:[\w-]{20,}", _telegram),
+    _rule(
+        "-u --user",
+        r"(?P<kept>(?<![\w-])(?:-u|--user|--proxy-user)[ =]\\*[\"']?)(?P<given>[^\s:\"'=<]+:[^\s\"'<]+)",
+        _user_option,
+    ),
+    _rule(
+        "login", r"(?P<kept>\blogin\b[^\n]{0,120}?\s-p[ =]?\\*[\"']?)[^\s\"'<-][^\s\"'<]*", _after("secret")
+    ),
+    _rule(
+        "passw passphrase token secret key credential",
+        r"(?P<kept>(?<![\w-])(?P<name>--?[a-z][\w-]*)[ \t]+)(?P<given>\\*[\"']?[^\s\"'<-][^\s\"'<]*)",
+        _flag,
+    ),
+    _rule(
+        "value",
+        r"(?P<kept>\bname\\*[\"']?:[ \t]*\\*[\"']?(?P<name>[A-Za-z_][\w.-]*)\\*[\"']?(?:,|\s|\\n)*"
+        r"\\*[\"']?value\\*[\"']?:[ \t]*)" + _WORD,
+        _variable,
     ),
     _rule(
         "passw passphrase pwd token secret cred key auth jwt psk cookie signature sessionid",
@@ -184,6 +236,13 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _rule("content", rf"(?P<kept>\brole\b[^\n]{{0,80}}?[\"']content\\*[\"'][ \t]*:[ \t]*){_WORD}", _prompt),
     _rule("content", rf"(?P<kept>[\"']content\\*[\"'][ \t]*:[ \t]*){_WORD}(?=[^\n{{}}]*\brole\b)", _prompt),
+    _rule(
+        "text",
+        r"(?P<kept>[\"']type\\*[\"'][ \t]*:[ \t]*\\*[\"'](?:input_|output_)?text\\*[\"'][^\n{}]{0,20}"
+        rf"[\"']text\\*[\"'][ \t]*:[ \t]*){_WORD}",
+        _prompt,
+    ),
+    _rule("content:", r"(?P<kept>\brole:\w+ content:)[^\n}]+", _after("prompt"), re.IGNORECASE),
     _rule("response", rf"(?P<kept>[\"']response\\*[\"'][ \t]*:[ \t]*){_WORD}(?=[^\n]*\bdone\b)", _prompt),
     _rule(".", r"(?:(?<![\w.@/:-])|(?<=\\[nrt]))[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.@:-])", _bootstrap),
     _rule("@", r"(?<![\w.%+-])[\w.%+-]+@(?:[A-Za-z0-9-]+\.)+(?P<tld>[A-Za-z]{2,24})\b", _email),

@@ -1,6 +1,5 @@
 """`edge diagnose`: the one thing to fix first, its owner and its remedy."""
 
-import sys
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +58,7 @@ def diagnose(
     from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
     from edge_cli.subject import demo as demo_subject  # noqa: PLC0415 - as above
     from edge_cli.subject import live, recorded  # noqa: PLC0415 - as above
-    from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
+    from edge_cli.terminal import stdout_page, write_document  # noqa: PLC0415 - as above
     from edge_cli.timings import span  # noqa: PLC0415 - as above
     from edge_cli.verdict import exit_code, refusal  # noqa: PLC0415 - as above
 
@@ -87,8 +86,8 @@ def diagnose(
         redact(subject.recording).save(save)
     judged = subject.report()
     with span("render"):
-        sys.stdout.write(render(judged, chosen_output, stdout_page(verbose=verbose)))
-        sys.stdout.flush()
+        text = render(judged, chosen_output, stdout_page(verbose=verbose))
+        write_document(text, for_eyes=chosen_output is Output.TABLE)
     refused = refusal(subject.recording) if subject.live else None
     if refused is not None:
         target = f"the cluster of context {subject.recording.context or 'default'}"

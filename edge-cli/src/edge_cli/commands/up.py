@@ -1,6 +1,5 @@
 """`edge up`: the platform, installed layer by layer; a layer starts only when the contracts below it hold."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -88,7 +87,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     from edge_cli.settings import environment_settings, load_settings  # noqa: PLC0415 - as above
     from edge_cli.site import cluster_site, profile_name, sandbox_site  # noqa: PLC0415 - as above
     from edge_cli.supply import load_supply  # noqa: PLC0415 - as above
-    from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
+    from edge_cli.terminal import stdout_page, write_document  # noqa: PLC0415 - as above
     from edge_cli.timings import span  # noqa: PLC0415 - as above
 
     settings = load_settings()
@@ -135,8 +134,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     for said in supply.strangers((back or ascent).look.recording):
         typer.echo(f"not as pinned: {said}", err=True)
     conclusion = Conclusion(ascent, climbed, held_to, site.kubeconfig, site.profile == SANDBOX, back)
-    sys.stdout.write(render(conclusion, chosen_output, stdout_page()))
-    sys.stdout.flush()
+    write_document(render(conclusion, chosen_output, stdout_page()), for_eyes=chosen_output is Output.TABLE)
     raise typer.Exit(conclusion.exit_code)
 
 

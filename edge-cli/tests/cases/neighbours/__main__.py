@@ -4,6 +4,7 @@ import sys
 
 import situations_across
 import situations_collecting
+import situations_disk
 import situations_each
 import situations_each_telemetry
 import situations_engine
@@ -18,6 +19,7 @@ __all__ = [
     "Box",
     "situations_across",
     "situations_collecting",
+    "situations_disk",
     "situations_each",
     "situations_each_telemetry",
     "situations_engine",

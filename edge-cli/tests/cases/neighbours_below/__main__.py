@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
 
 import below_cluster
 import below_each
+import below_elsewhere
 import below_host
 import below_kernel
 import below_machine
@@ -21,6 +22,7 @@ __all__ = [
     "Box",
     "below_cluster",
     "below_each",
+    "below_elsewhere",
     "below_host",
     "below_kernel",
     "below_machine",

@@ -95,6 +95,13 @@ def xid(box: Box, number: int, detail: str, *, at: str = "2026-06-15T11:20:11,00
     box.kernel(f"{at} NVRM: Xid (PCI:0000:01:00): {number}, {detail}")
 
 
+def bus_lost(box: Box) -> None:
+    """A card that the bus no longer shows, beneath a driver that is still loaded."""
+    box.reads[LSPCI]["stdout"] = ""
+    smi(box, 6, "No devices were found\n")
+    offered(box, 0, capacity=1)
+
+
 def in_report(box: Box, *changes: tuple[str, str]) -> None:
     """Other words in nvidia-smi's report."""
     for before, after in changes:

@@ -22,6 +22,11 @@ class Service(Meta):
         return mapping(self.raw, "spec", "selector")
 
     @property
+    def leads_outside(self) -> bool:
+        """Whether it stands for something outside the cluster: an external name, or endpoints set by hand."""
+        return text(self.raw, "spec", "type") == "ExternalName" or not self.selector
+
+    @property
     def cluster_ip(self) -> str:
         """spec.clusterIP; `None` (the text) for a headless one."""
         return text(self.raw, "spec", "clusterIP")

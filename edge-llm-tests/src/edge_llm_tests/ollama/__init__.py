@@ -18,6 +18,7 @@ from edge_llm_tests.ollama.load import (
     Load,
     LoadFailure,
     engine_libraries,
+    failure_kind,
     loads,
     standing_failure,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "container_of",
     "current_log",
     "engine_libraries",
+    "failure_kind",
     "installations",
     "loaded_models",
     "loads",

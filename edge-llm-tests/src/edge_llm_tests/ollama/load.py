@@ -8,7 +8,15 @@ from enum import StrEnum
 
 from edge_llm_tests.ollama.log import LogLine
 
-__all__ = ["FailureKind", "Load", "LoadFailure", "engine_libraries", "loads", "standing_failure"]
+__all__ = [
+    "FailureKind",
+    "Load",
+    "LoadFailure",
+    "engine_libraries",
+    "failure_kind",
+    "loads",
+    "standing_failure",
+]
 
 
 class FailureKind(StrEnum):
@@ -127,6 +135,11 @@ class LoadFailure:
     at: datetime | None
 
 
+def failure_kind(said: str) -> FailureKind | None:
+    """What stopped a load, by Ollama's own words; None where they tell of no failed load."""
+    return next((kind for kind, pattern in _FAILURES if pattern.search(said)), None)
+
+
 def loads(lines: Iterable[LogLine]) -> tuple[Load, ...]:
     """The loads of a log, oldest first."""
     found: list[Load] = []
@@ -161,7 +174,7 @@ def standing_failure(lines: Iterable[LogLine]) -> LoadFailure | None:
         if _STARTED.search(line.message) or (line.status == _OK and line.path in _INFERENCE_PATHS):
             worst = None
             continue
-        kind = next((kind for kind, pattern in _FAILURES if pattern.search(line.raw)), None)
+        kind = failure_kind(line.raw)
         if kind is not None and (worst is None or order.index(kind) <= order.index(worst.kind)):
             worst = LoadFailure(kind, line.raw.strip(), line.at or last)
     return worst

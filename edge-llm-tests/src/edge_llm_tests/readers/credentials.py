@@ -6,6 +6,7 @@ needs a credential plugin, or an identity provider, is resolved by that package.
 
 import base64
 import binascii
+import logging
 import os
 import ssl
 import tempfile
@@ -57,7 +58,7 @@ def load_kubeconfig(path: Path, context: str | None) -> tuple[str, Origin]:
     if not server.startswith(("https://", "http://")):
         raise UsageError(f"{path}: server {server!r} of context {name!r} is no http(s) address", _NEXT)
     if {"exec", "auth-provider"} & set(user):
-        return name, _by_package(path, name)
+        return name, _by_package(path, name, user)
     headers = _headers(user, path)
     tls = _tls(cluster, user, path) if server.startswith("https://") else None
     return name, Origin(server, tls, headers)
@@ -162,7 +163,7 @@ def _material(section: Mapping[str, Any], name: str, path: Path) -> bytes | None
     return None
 
 
-def _by_package(path: Path, context: str) -> Origin:
+def _by_package(path: Path, context: str, user: Mapping[str, Any]) -> Origin:
     try:
         from kubernetes import client, config  # noqa: PLC0415, TID251 - 0.4 s; only credential plugins need it
     except ImportError:
@@ -171,10 +172,13 @@ def _by_package(path: Path, context: str) -> Origin:
             "install edge-llm-tests[kubernetes]",
         ) from None
     settings = client.Configuration()
+    logging.disable(logging.ERROR)  # it logs a plugin that fails to the root logger, and goes on without
     try:
         config.load_kube_config(str(path), context=context, client_configuration=settings)  # type: ignore[no-untyped-call]  # the package has no types here
     except (config.ConfigException, OSError) as error:
         raise UsageError(f"kubeconfig {path}: context {context!r}: {error}", _NEXT) from None
+    finally:
+        logging.disable(logging.NOTSET)
     tls = ssl.create_default_context(cafile=settings.ssl_ca_cert or None)
     if not settings.verify_ssl:
         tls.check_hostname = False
@@ -182,4 +186,11 @@ def _by_package(path: Path, context: str) -> Origin:
     if settings.cert_file and settings.key_file:
         tls.load_cert_chain(settings.cert_file, settings.key_file)
     token = settings.get_api_key_with_prefix("authorization")
+    if not token and not settings.cert_file and "exec" in user:
+        plugin = user["exec"].get("command") if isinstance(user["exec"], Mapping) else None
+        raise UsageError(
+            f"kubeconfig {path}: the credential plugin {plugin or '(no command)'} of context {context!r} gave"
+            " no credentials",
+            "run it by hand to see why, or give another --kubeconfig or --context",
+        )
     return Origin(str(settings.host), tls, {"Authorization": token} if token else {})

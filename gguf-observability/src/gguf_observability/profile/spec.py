@@ -3,6 +3,7 @@
 from typing import Literal
 
 import msgspec
+from edge_llm_tests.bounds import Count, Share
 
 __all__ = ["ProfileSpec"]
 
@@ -21,7 +22,7 @@ class ProfileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     model: str = ""
     processor: Literal["", "gpu", "cpu"] = ""
-    gpu_share: float = 1.0
-    context_length: int = 0
-    vram_ceiling_mib: int = 0
-    unaccounted_mib: int = 1536
+    gpu_share: Share = 1.0
+    context_length: Count = 0
+    vram_ceiling_mib: Count = 0
+    unaccounted_mib: Count = 1536

@@ -36,6 +36,7 @@ _EARLY = re.compile(
 )
 _SAID_LIMIT = 240
 _SERVER_ERROR = 500
+_REFUSALS = (401, 403)
 _NO_ANSWER_REASONS = ("Unauthorised", "NotTrusted", "Unreachable", "NameNotResolved", "TimedOut", "Forbidden")
 
 
@@ -54,6 +55,11 @@ class ApiServer:
         answered = [read for read in self.reads if _is_kubernetes(read)]
         lists = [read for read in self.reads if not _is_probe(read)]
         return 0 if lists and all(_is_probe(read) for read in answered) else len(answered)
+
+    @property
+    def lets_nobody_in(self) -> bool:
+        """Whether something answers there, with a refusal of the credentials."""
+        return any(read.error is None and read.status in _REFUSALS for read in self.reads)
 
     @property
     def refusal(self) -> UnseenError:

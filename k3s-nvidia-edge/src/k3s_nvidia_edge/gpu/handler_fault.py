@@ -22,6 +22,8 @@ def handler_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     """
     handler = observed.handler
     if node := observed.docker_node:
+        if _docker_brings_gpu(spec, observed):
+            return None
         return Fault(
             "DockerRuntime",
             f"node {node} runs its pods on Docker, where a RuntimeClass means nothing: RuntimeHandler"
@@ -57,7 +59,7 @@ def cgroup_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     Raises:
         UnseenError: The configuration was not seen.
     """
-    if observed.has_no_k3s_config and observed.class_pods_run:
+    if observed.has_no_k3s_config and (observed.class_pods_run or _docker_brings_gpu(spec, observed)):
         return None
     config = observed.containerd.value
     nvidia, default = config.handlers.get(observed.handler), config.handlers.get("runc")
@@ -70,6 +72,12 @@ def cgroup_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
         f" {nvidia.name}: the kubelet kills and re-creates the sandbox of every pod of that class",
         {"handler": nvidia.name},
     )
+
+
+def _docker_brings_gpu(spec: GpuSpec, observed: GpuState) -> bool:
+    """Whether Docker's default runtime, whose configuration is not read, brings the GPU: by its effect."""
+    offers = bool(observed.docker_node) and any(observed.offers.values())
+    return offers and not observed.needs_class(spec.runtime_class)
 
 
 def _missing(observed: GpuState, said: str) -> Fault:

@@ -20,6 +20,7 @@ from k3s_nvidia_edge.gpu.service_unit import Unit, units
 from k3s_nvidia_edge.gpu.spec import GpuSpec
 from k3s_nvidia_edge.gpu.storage_fault import Claim, claims
 from k3s_nvidia_edge.gpu.trouble import Trouble, TroubleKind, recent_events, troubles
+from k3s_nvidia_edge.host.elsewhere import gpu_elsewhere, without_host
 from k3s_nvidia_edge.host.module import driver_module
 from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, nvidia_smi
 
@@ -267,7 +268,9 @@ class GpuState:
 
 
 def observe(spec: GpuSpec, recording: Recording) -> GpuState:
-    """k3s as the recording shows it."""
+    """k3s as the recording shows it; what another machine than the GPU's node says of itself is not of it."""
+    if spec.has_gpu and recording.view(gpu_elsewhere).or_else(""):
+        return GpuState(spec, without_host(recording))
     return GpuState(spec, recording)
 
 

@@ -1,6 +1,7 @@
 """What a profile may promise of k3s and its GPU resource."""
 
 import msgspec
+from edge_llm_tests.bounds import Count, Positive
 
 __all__ = ["GpuSpec"]
 
@@ -17,12 +18,12 @@ class GpuSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         certificate_lifetime_days: Lifetime of k3s's own certificates; it renews them when it starts.
     """
 
-    gpus: int = 1
+    gpus: Count = 1
     resource: str = "nvidia.com/gpu"
     runtime_class: str = "nvidia"
-    pressure_window_minutes: int = 60
-    events_recent_minutes: int = 60
-    certificate_lifetime_days: int = 365
+    pressure_window_minutes: Positive = 60
+    events_recent_minutes: Positive = 60
+    certificate_lifetime_days: Positive = 365
 
     @property
     def has_gpu(self) -> bool:

@@ -1,6 +1,7 @@
 """What a profile may promise of the host."""
 
 import msgspec
+from edge_llm_tests.bounds import Count, Percent, Positive
 
 __all__ = ["HostSpec"]
 
@@ -19,14 +20,14 @@ class HostSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         clock_skew_max_s: How far the host's clock may be from the tool's.
     """
 
-    gpus: int = 1
-    driver_branch_min: int = 550
-    xid_window_hours: int = 24
-    memory_available_min_mib: int = 256
-    memory_headroom_min_percent: int = 10
-    disk_free_min_percent: int = 15
-    inotify_instances_min: int = 512
-    clock_skew_max_s: int = 60
+    gpus: Count = 1
+    driver_branch_min: Count = 550
+    xid_window_hours: Positive = 24
+    memory_available_min_mib: Count = 256
+    memory_headroom_min_percent: Percent = 10
+    disk_free_min_percent: Percent = 15
+    inotify_instances_min: Count = 512
+    clock_skew_max_s: Positive = 60
 
     @property
     def has_gpu(self) -> bool:

@@ -16,6 +16,7 @@ __all__ = ["ABSENCE_REASONS", "diagnose_absence", "diagnose_refusal"]
 ABSENCE_REASONS = (
     "NotInstalled",
     "WorkloadGone",
+    "OutsideCluster",
     "ScaledToZero",
     "NoNodeWanted",
     "QuotaExceeded",
@@ -74,6 +75,14 @@ def _not_there(observed: ServingState) -> Result:
     left = [each for each in observed.services.or_else(()) if _is_meant_for_ollama(each)]
     if not left:
         return failed("NotInstalled", "no workload or pod of the cluster is an Ollama server")
+    if left[0].leads_outside:
+        return unknown(
+            "OutsideCluster",
+            f"Service {left[0].path} selects no pod and leads to an Ollama outside the cluster, whose pod,"
+            " GPU and limits are not to be seen from here",
+            namespace=left[0].namespace,
+            service=left[0].name,
+        )
     return failed(
         "WorkloadGone",
         f"Service {left[0].path} is there for an Ollama, and no pod, Deployment or DaemonSet is: its"

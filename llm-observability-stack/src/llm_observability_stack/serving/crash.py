@@ -93,7 +93,9 @@ def diagnose_container(observed: ServingState, pod: Pod, container: Container) -
             **where,
         )
     if waiting in _CANNOT or container.last_state.terminated in _CANNOT:
-        said = container.state.message or container.last_state.message
+        # waiting in a crash loop says "back-off"; how the last start failed says why
+        ended = container.last_state.message if container.last_state.terminated in _CANNOT else ""
+        said = ended or container.state.message
         return failed(
             "CannotStart", f"container {container.name} of pod {pod.path} cannot start: {said}", **where
         )

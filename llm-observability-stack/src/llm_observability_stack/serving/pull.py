@@ -31,8 +31,10 @@ _WAITING = frozenset(
         "SignatureValidationFailed",
     }
 )
+_UNPACKING = frozenset({"CreateContainerError", "RunContainerError"})
+_NO_SPACE = ("no space left on device", "disk quota exceeded")
 _WORDS = (
-    (("no space left on device", "disk quota exceeded"), "NoSpaceForImage", "there is no space left for it"),
+    (_NO_SPACE, "NoSpaceForImage", "there is no space left for it"),
     (("toomanyrequests", "too many requests", "rate limit", " 429"), "PullRateLimited", "rate limit"),
     (("no match for platform", "no matching manifest", "exec format"), "OtherPlatform", "other platform"),
     (
@@ -67,6 +69,9 @@ def diagnose_pull(observed: ServingState, pod: Pod, container: Container) -> Res
     waiting = container.state.waiting
     where: Where = {"pod": pod.name, "namespace": pod.namespace, "image": container.image}
     about = observed.about(pod.namespace, pod.name, "Pod")
+    if waiting in _UNPACKING and any(word in container.state.message.lower() for word in _NO_SPACE):
+        said = f"pod {pod.path} cannot unpack {container.image}: {container.state.message[:300]}"
+        return failed("NoSpaceForImage", said, **where)
     if waiting not in _WAITING:
         last = next((each for each in reversed(about) if each.reason in ("Pulling", "Pulled")), None)
         if waiting == "ContainerCreating" and last is not None and last.reason == "Pulling":

@@ -1,11 +1,13 @@
 """Whether a promised model can be loaded, is loaded, and stays."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Pod
-from edge_llm_tests.ollama import FailureKind, canonical, loads, standing_failure
+from edge_llm_tests.ollama import FailureKind, canonical, failure_kind, loads, standing_failure
 
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.spec import ModelPromise
@@ -49,6 +51,7 @@ _FOR_EVER = timedelta(days=30)
 """An expiry beyond this counts as for ever; Ollama writes one of some centuries."""
 _RELOAD_SPAN = timedelta(minutes=2)
 _SAID_LIMIT = 240
+_SERVER_ERROR = 500
 
 
 def diagnose_load(observed: ServingState, waited_for: list[str]) -> Result | None:
@@ -72,6 +75,8 @@ def diagnose_load(observed: ServingState, waited_for: list[str]) -> Result | Non
 def diagnose_shown(observed: ServingState, promise: ModelPromise) -> Result | None:
     """What `/api/show` tells against loading a model; None where it tells nothing."""
     shown = observed.shown[canonical(promise.name)]
+    if shown.seen and shown.value.status == _SERVER_ERROR:
+        return _unshown(promise, shown.value.body)
     if not shown.seen or shown.value.problem is not None:
         return None
     body = shown.value.body
@@ -83,6 +88,22 @@ def diagnose_shown(observed: ServingState, promise: ModelPromise) -> Result | No
             model=promise.name,
         )
     return None
+
+
+def _unshown(promise: ModelPromise, body: Any) -> Result | None:
+    """What Ollama says where it cannot open a model that it lists; None where it says something else."""
+    said = str(body.get("error", "")) if isinstance(body, Mapping) else str(body or "")
+    kind = failure_kind(said)
+    if kind not in (FailureKind.STORE, FailureKind.CORRUPT):
+        return None
+    reason, what = _OF_KIND[kind]
+    if "no such file" in said.lower():
+        reason, what = _OF_KIND[FailureKind.CORRUPT][0], "a part of it is gone from the disk"
+    return failed(
+        reason,
+        f"{promise.name} cannot be loaded: {what}; /api/show says: {said[:_SAID_LIMIT]}",
+        model=promise.name,
+    )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """What a profile promises of serving: the GPU, the models, the web interface."""
 
 import msgspec
+from edge_llm_tests.bounds import Count
 
 __all__ = ["GpuPromise", "ModelPromise", "ServingSpec"]
 
@@ -14,7 +15,7 @@ class GpuPromise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         runtime_class: RuntimeClass that brings the GPU into the container where CDI does not.
     """
 
-    count: int = 0
+    count: Count = 0
     resource: str = "nvidia.com/gpu"
     runtime_class: str = "nvidia"
 

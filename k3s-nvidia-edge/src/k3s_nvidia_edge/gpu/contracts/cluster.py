@@ -25,6 +25,12 @@ def service(spec: GpuSpec, observed: GpuState) -> Result:
     """An API that answers is proof enough; where it does not, the unit tells why."""
     if observed.api.seen and observed.api.value.answered:
         return passed("the API answers, so the service runs")
+    if observed.api.seen and observed.api.value.lets_nobody_in:
+        return passed("the API answers, if only to refuse, so the service runs")
+    silent = observed.units.unseen
+    if silent is not None and silent.reason != "Malformed" and observed.api.seen:
+        refusal = observed.api.value.refusal  # the way to the API can be mended, the silent unit need not be
+        return unknown(refusal.reason, f"the API could not be looked at: {refusal.message}")
     units = observed.units.value
     ours = [unit for name in ("k3s", "k3s-agent") if (unit := units.get(name)) is not None and unit.loaded]
     if not ours:

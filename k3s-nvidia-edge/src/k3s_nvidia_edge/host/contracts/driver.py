@@ -33,13 +33,15 @@ def _has_gpu(spec: HostSpec) -> bool:
 @contract(
     "host.card-on-bus",
     "the machine has as many NVIDIA cards as its profile says",
-    reasons=("NoCardOnBus", "FewerCards", "CardFellOffBus"),
+    reasons=("NoCardOnBus", "FewerCards", "CardFellOffBus", "OtherHostRead"),
     after=("host.memory-available",),
     applies=_has_gpu,
     terminal=("NoCardOnBus",),
 )
 def card_on_bus(spec: HostSpec, observed: HostState) -> Result:
     """The cards that the bus shows, or that the driver of a machine without such a bus lists."""
+    if node := observed.elsewhere:
+        return unknown("OtherHostRead", observed.other_machine, node=node)
     smi = observed.smi
     listed = len(smi.value.cards) if smi.seen else 0
     if observed.platform is Platform.JETSON:
