@@ -6,6 +6,7 @@ from edge_llm_tests import Recording
 from edge_llm_tests.evidence import HOST_READS
 from edge_llm_tests.objects import Node, nodes
 
+from k3s_nvidia_edge.host.kernel_log import KEY as LOG_KEY
 from k3s_nvidia_edge.host.module import MODINFO_KEY, driver_module
 from k3s_nvidia_edge.host.nvidia_smi import KEY as SMI_KEY
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, nvidia_smi
@@ -13,7 +14,7 @@ from k3s_nvidia_edge.host.pci import KEY as PCI_KEY
 from k3s_nvidia_edge.host.pci import pci_bus
 from k3s_nvidia_edge.host.platform import Platform, platform
 
-__all__ = ["gpu_elsewhere", "without_cards", "without_host"]
+__all__ = ["gpu_elsewhere", "other_machine", "without_cards", "without_host"]
 
 _RESOURCE_PREFIX = "nvidia.com/"
 _OF_CARDS = (
@@ -54,11 +55,16 @@ def gpu_elsewhere(recording: Recording) -> str:
     return next((node.name for node in recording.view(nodes).value if node.ready and _offers(node)), "")
 
 
-def without_cards(recording: Recording) -> Recording:
-    """The recording without what this host says of cards and their driver."""
-    return replace(
-        recording, reads={key: each for key, each in recording.reads.items() if key not in _OF_CARDS}
-    )
+def other_machine(node: str) -> str:
+    """What tells that another machine was read than `node`."""
+    return f"this host has no trace of an NVIDIA card, and node {node} offers one: another machine was read"
+
+
+def without_cards(recording: Recording, node: str) -> Recording:
+    """The recording without what this host says of cards and their driver; its log is not `node`'s."""
+    kept = {key: each for key, each in recording.reads.items() if key not in _OF_CARDS}
+    kept[f"command:{LOG_KEY}"] = {"rc": None, "error": "unreachable", "stderr": other_machine(node)}
+    return replace(recording, reads=kept)
 
 
 def without_host(recording: Recording) -> Recording:

@@ -10,7 +10,6 @@ from edge_llm_tests.reads import Sight, UnseenError
 from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.elsewhere import gpu_elsewhere, without_cards
 from k3s_nvidia_edge.host.engine import complaint, cuda_failure, engine_version, lost_in_suspend
-from k3s_nvidia_edge.host.kernel_log import KEY as LOG_KEY
 from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
 from k3s_nvidia_edge.host.memory import Disk, Memory, disks, inotify_instances, memory
 from k3s_nvidia_edge.host.module import DriverModule, driver_module
@@ -44,14 +43,6 @@ class HostState:
     """Name of the node that has the GPU, where this host is evidently another machine."""
 
     @property
-    def other_machine(self) -> str:
-        """What tells that another machine was read."""
-        return (
-            f"this host has no trace of an NVIDIA card, and node {self.elsewhere} offers one: another machine"
-            " was read"
-        )
-
-    @property
     def now(self) -> datetime:
         """Time of the recording."""
         return self.recording.now
@@ -82,9 +73,6 @@ class HostState:
     @property
     def log(self) -> Sight[KernelLog]:
         """The kernel log."""
-        if self.elsewhere:
-            said = f"the host of node {self.elsewhere} was not read: {self.other_machine}"
-            return Sight((), None, UnseenError(f"command:{LOG_KEY}", "NotObserved", said))
         return self.recording.view(kernel_log)
 
     @property
@@ -220,7 +208,7 @@ class HostState:
 def observe(spec: HostSpec, recording: Recording) -> HostState:
     """The host as the recording shows it."""
     elsewhere = recording.view(gpu_elsewhere).or_else("") if spec.has_gpu else ""
-    return HostState(without_cards(recording), elsewhere) if elsewhere else HostState(recording)
+    return HostState(without_cards(recording, elsewhere), elsewhere) if elsewhere else HostState(recording)
 
 
 def device_nodes(recording: Recording) -> frozenset[str]:

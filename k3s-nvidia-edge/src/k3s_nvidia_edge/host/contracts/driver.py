@@ -5,6 +5,7 @@ from edge_llm_tests.reads import UnseenError
 
 from k3s_nvidia_edge.host.answer_fault import answer_fault, surfaced_fault
 from k3s_nvidia_edge.host.driver_fault import bus_loss, refused_cards, unloaded_fault
+from k3s_nvidia_edge.host.elsewhere import other_machine
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.module import MODINFO_KEY
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer
@@ -41,7 +42,7 @@ def _has_gpu(spec: HostSpec) -> bool:
 def card_on_bus(spec: HostSpec, observed: HostState) -> Result:
     """The cards that the bus shows, or that the driver of a machine without such a bus lists."""
     if node := observed.elsewhere:
-        return unknown("OtherHostRead", observed.other_machine, node=node)
+        return unknown("OtherHostRead", other_machine(node), node=node)
     smi = observed.smi
     listed = len(smi.value.cards) if smi.seen else 0
     if observed.platform is Platform.JETSON:
