@@ -462,3 +462,11 @@ def test_the_lock_files_of_the_packages_are_written_by_owner(
     assert set(written.images.values()) == set(box.digests.values())
     assert not (tmp_path / "k3s_nvidia_edge.lock.yaml").exists(), "no image of its layers is in this profile"
     assert not user_lock_path().exists()
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/", "/nonexistent/box.tar.zst"])
+def test_a_place_that_takes_no_file_is_refused_before_anything_is_brought(place: str, edge: Edge) -> None:
+    assert edge("bundle", "create", place, "--profile", "cpu")[::2] == (
+        2,
+        f"edge: {place}: no file can be put there (name a file in a folder that is there)\n",
+    )

@@ -1,4 +1,6 @@
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,40 @@ def test_a_view_is_made_once() -> None:
     recording = recording_of({})
     assert recording.view(observer).value + recording.view(observer).value == 14
     assert len(made) == 1
+
+
+def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    got: list[bytes] = []
+    reading = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()))
+    reading.start()
+    Recording(context="through a pipe").save(tmp_path / "pipe")
+    reading.join(10)
+    assert b"through a pipe" in got[0]
+    assert (tmp_path / "pipe").is_fifo()
+    with pytest.raises(EvidenceError, match="No space left"):
+        Recording().save(Path("/dev/full"))
+    assert Path("/dev/full").is_char_device()
+    with pytest.raises(EvidenceError, match="Is a directory"):
+        Recording().save(tmp_path)
+
+
+def test_a_link_stays_a_link_and_what_is_there_already_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    (tmp_path / "other").write_text("kept")
+    (tmp_path / ".real.json.partial").symlink_to(tmp_path / "other")
+    Recording(context="box").save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert Recording.load(tmp_path / "real.json").context == "box"
+    assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "other").read_text() == "kept"
+
+
+def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_path: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(EvidenceError, match="No space left"):
+        Recording().save(tmp_path / "box.json")
+    assert list(tmp_path.iterdir()) == []

@@ -197,11 +197,12 @@ class Recording:
         Raises:
             EvidenceError: The file cannot be written.
         """
-        partial = path.with_name(f".{path.name}.partial")
+        content = msgspec.json.format(msgspec.json.encode(self.document()), indent=1) + b"\n"
         try:
-            partial.touch(mode=0o600)
-            partial.write_bytes(msgspec.json.format(msgspec.json.encode(self.document()), indent=1) + b"\n")
-            partial.replace(path)
+            if path.exists() and not path.is_file():
+                path.write_bytes(content)  # a pipe, a device: to put a file in its place would take it away
+            else:
+                _write_whole(path.resolve(), content)
         except OSError as error:
             raise EvidenceError(f"{path}: {error.strerror}", "choose a path that can be written") from None
 
@@ -267,3 +268,18 @@ def _typed(key: str, entry: Mapping[str, Any], name: str, wanted: type) -> Any:
     if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
         raise UnseenError(key, "Malformed", f"{key}: `{name}` is not of type {wanted.__name__}")
     return value
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Put a file of its owner's alone at `path`, by a name of its own that nobody can have laid there."""
+    import tempfile  # noqa: PLC0415 - 5 ms that only a run which writes pays
+
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    partial = Path(name)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, no path
+            file.write(content)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

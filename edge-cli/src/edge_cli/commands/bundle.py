@@ -60,6 +60,7 @@ def create(  # noqa: PLR0917 - typer passes options by name
     built here, as for the sandbox.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - with the command
+    from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - with the command
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - with the command
 
     from edge_cli.bundle.packing import Order, pack  # noqa: PLC0415 - with the command
@@ -69,6 +70,8 @@ def create(  # noqa: PLR0917 - typer passes options by name
     from edge_cli.sandbox import built_helm, built_images  # noqa: PLC0415 - with the command
     from edge_cli.supply import load_supply  # noqa: PLC0415 - with the command
 
+    if not out.parent.is_dir() or (out.exists() and not out.is_file()):
+        raise UsageError(f"{out}: no file can be put there", "name a file in a folder that is there")
     layers = load_layers()
     chosen = load_profile(_named(profile), layers)
     architecture = _architecture(arch)
