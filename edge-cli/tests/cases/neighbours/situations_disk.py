@@ -1,4 +1,4 @@
-"""Neighbours: what a full or damaged disk, a wrong command and another place of Ollama come to."""
+"""Neighbours: full and damaged disks, a wrong command, a place that is going or elsewhere."""
 
 from box import DEPLOYMENTS, PODS, REPLICASETS, SLICES, Box, situation
 
@@ -90,3 +90,22 @@ def outside_the_cluster(box: Box) -> None:
     for endpoint in box.item(SLICES, "ollama")["endpoints"]:
         del endpoint["targetRef"]
         endpoint["addresses"] = ["192.0.2.10"]
+
+
+@situation(
+    LIGHT,
+    "The namespace of Ollama is being deleted: what is made in it is refused",
+    "serving",
+    says="wait until it is gone",
+    never="driver | quota",
+)
+def namespace_leaving(box: Box) -> None:
+    box.take_pod("ollama")
+    box.event(
+        "ReplicaSet",
+        "llm",
+        "ollama-5f7c96b8d4",
+        "FailedCreate",
+        'Error creating: pods "ollama-5f7c96b8d4-" is forbidden: unable to create new content in namespace'
+        " llm because it is being terminated",
+    )

@@ -2,7 +2,7 @@
 
 import copy
 
-from below import CONFIG, KERNEL, LIGHT, bus_lost, missing
+from below import CONFIG, KERNEL, LIGHT, bus_lost, missing, offered
 from box import DEPLOYMENTS, NODES, PODS, REPLICASETS, Box, situation
 
 DAEMONSETS = "api:/apis/apps/v1/daemonsets"
@@ -121,3 +121,20 @@ def unreachable_without_systemd(box: Box) -> None:
     missing(box, next(key for key in box.reads if key.startswith("command:systemctl")))
     box.unanswered("api:")
     box.unanswered("http:")
+
+
+@situation(
+    LIGHT,
+    "The device plugin is killed at its memory limit, again and again",
+    "gpu",
+    says="OOMKilled",
+    never=NEVER,
+)
+def plugin_out_of_memory(box: Box) -> None:
+    box.state(
+        "nvdp",
+        {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}},
+        last={"terminated": {"reason": "OOMKilled", "exitCode": 137, "finishedAt": "2026-06-15T11:58:00Z"}},
+        restarts=22,
+    )
+    offered(box, 0, capacity=1)

@@ -54,6 +54,8 @@ _ERROR_LINE = re.compile(
     r"^(?:E\d{4}|F\d{4}|\S+ (?:ERROR|FATAL)|.*(?:level=(?:error|fatal)|[Ee]rror|[Ff]ail))"
 )
 
+_OUT_OF_MEMORY = "OOMKilled"
+
 
 def placement_fault(workload: Workload, nodes: tuple[Node, ...]) -> Fault | None:
     """What keeps the pods of a DaemonSet away from every one of the nodes."""
@@ -231,7 +233,10 @@ def _waiting_init(pod: Pod) -> Container | None:
 
 def _end_of(container: Container, said: str) -> str:
     ended = container.last_state.message or container.state.message
-    return " ".join((said or ended).split())[-300:] or "no words"
+    words = " ".join((said or ended).split())[-300:] or "no words"
+    if _OUT_OF_MEMORY in (container.last_state.terminated, container.state.terminated):
+        return f"{_OUT_OF_MEMORY} at its memory limit; {words}"
+    return words
 
 
 def _telling(log: str) -> str:
