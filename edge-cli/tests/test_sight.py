@@ -54,6 +54,8 @@ PROVEN = (
     Proof("command:dmesg", "host.device-nodes", "the device nodes are there"),
     Proof("command:dmesg", "host.memory-available", "/proc/meminfo tells"),
     Proof("command:dmesg", "serving.running", PODS),
+    Proof("command:dmesg", "host.disks-writable", "the cluster has just kept the node's report on that disk"),
+    Proof("command:dmesg", "host.connections", "the API server answered a new connection"),
     Proof(
         "command:df -Pk", "host.disks-writable", "the kernel log tells; df only tells which disks are in use"
     ),

@@ -23,6 +23,15 @@ def denied_log(w: World) -> None:
     w.command(DMESG, rc=1, stderr="dmesg: read kernel buffer failed: Operation not permitted")
 
 
+def no_cluster(w: World) -> None:
+    w.every_api(status=None, body=None, error="unreachable")
+
+
+def silent_node(w: World) -> None:
+    for condition in w.node()["status"]["conditions"]:
+        condition["lastHeartbeatTime"] = "2026-06-15T10:00:00Z"
+
+
 def tracked(count: str, limit: str) -> Change:
     def change(w: World) -> None:
         w.file(COUNT, count)
@@ -65,9 +74,11 @@ def all_of(*changes: Change) -> Change:
             ("fail", "FilesystemReadOnly"),
         ),
         (all_of(denied_log, lambda w: w.file(MOUNTS, SOUND)), "host.disks-writable", ("pass", None)),
-        (denied_log, "host.disks-writable", ("unknown", "PermissionDenied")),
+        (denied_log, "host.disks-writable", ("pass", None)),  # the node's report was kept on that disk
+        (all_of(denied_log, no_cluster), "host.disks-writable", ("unknown", "PermissionDenied")),
+        (all_of(denied_log, silent_node), "host.disks-writable", ("unknown", "PermissionDenied")),
         (
-            all_of(denied_log, lambda w: w.file(MOUNTS, "?")),
+            all_of(denied_log, no_cluster, lambda w: w.file(MOUNTS, "?")),
             "host.disks-writable",
             ("unknown", "PermissionDenied"),
         ),
@@ -104,7 +115,8 @@ def all_of(*changes: Change) -> Change:
             "host.connections",
             ("pass", None),
         ),
-        (denied_log, "host.connections", ("unknown", "PermissionDenied")),
+        (denied_log, "host.connections", ("pass", None)),  # the API server answered a new one
+        (all_of(denied_log, no_cluster), "host.connections", ("unknown", "PermissionDenied")),
         (
             lambda w: w.kernel(
                 "nf_conntrack: nf_conntrack: table full, dropping packet", at="2026-06-15T11:50:00"

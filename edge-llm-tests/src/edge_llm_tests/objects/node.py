@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
-from edge_llm_tests.fields import MalformedError, flag, mapping, objects, text
-from edge_llm_tests.objects.meta import Meta
+from edge_llm_tests.fields import MalformedError, flag, mapping, objects, optional_text, text
+from edge_llm_tests.objects.meta import Meta, moment
 
 __all__ = ["Node", "nodes"]
 
@@ -19,6 +20,15 @@ class Node(Meta):
     def ready(self) -> bool:
         """Whether condition Ready is True."""
         return self.holds("Ready")
+
+    @property
+    def heard(self) -> datetime | None:
+        """When the kubelet last reported: the newest lastHeartbeatTime of its conditions."""
+        times = (
+            moment(optional_text(each, "lastHeartbeatTime"))
+            for each in objects(self.raw, "status", "conditions")
+        )
+        return max((each for each in times if each is not None), default=None)
 
     @property
     def taints(self) -> tuple[Mapping[str, Any], ...]:
