@@ -1010,6 +1010,13 @@ UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "gpu.service",
         "Malformed",
     ),
+    (
+        "the API does not answer, and systemd was not asked",
+        LIGHT,
+        both(lambda w: w.every_api(error="unreachable"), lambda w: w.drop("command:systemctl")),
+        "gpu.service",
+        "Unreachable",
+    ),
     ("no API read", LIGHT, lambda w: w.drop("api:"), "gpu.api", "NotObserved"),
     (
         "no API read, no host",

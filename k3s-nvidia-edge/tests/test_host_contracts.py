@@ -853,6 +853,14 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     ),
 )
 
+
+def another_machine(w: World) -> None:
+    w.unload()
+    w.smi(rc=None, error="not-found")
+    w.command(LSPCI, "")
+    w.command("command:modinfo -F version nvidia", rc=1, stderr="modinfo: ERROR: Module nvidia not found.")
+
+
 UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
     ("old driver, unknown engine", LIGHT, engine_unknown, "host.driver-fit", "Unavailable"),
     (
@@ -865,6 +873,13 @@ UNSEEN: tuple[tuple[str, str, Change, str, str], ...] = (
     ("only old events", "rtx-4090-k3s", old_events, "host.memory-available", "NotObserved"),
     ("nvidia-smi not read", LIGHT, lambda w: w.drop(SMI), "host.driver-answers", "NotObserved"),
     ("the bus not read", LIGHT, lambda w: w.drop(LSPCI), "host.card-on-bus", "NotObserved"),
+    (
+        "another machine than the node with the card",
+        LIGHT,
+        another_machine,
+        "host.card-on-bus",
+        "OtherHostRead",
+    ),
     ("the kernel log not read", LIGHT, lambda w: w.drop(DMESG), "host.card-healthy", "NotObserved"),
     (
         "the kernel log is root's",
