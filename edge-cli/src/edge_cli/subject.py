@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
@@ -120,9 +121,16 @@ def live(
         with span("load the profile"):
             chosen = load_profile(_profile_name(profile, target.profile, "no profile is given"), layers)
         with span("read"):
-            tree = beside.submit(load_tree)
+            tree = beside.submit(_tree_and_parsers)
             recording = collect(layers, chosen, target)
         return Subject(layers, chosen, recording, tree.result(), live=True)
+
+
+def _tree_and_parsers() -> Tree:
+    """The tree; what judging parses reads with is loaded on the way, while they are still awaited."""
+    for parser in ("tomllib", "xml.etree.ElementTree"):
+        import_module(parser)
+    return load_tree()
 
 
 def _profile_name(flag: str | None, own: str, problem: str) -> str:
