@@ -18,6 +18,7 @@ help: ## this list
 
 up: .venv/.synced ## install what is missing, build the sandbox, bring every layer up in it
 	.venv/bin/edge up --sandbox --yes
+	@command -v edge >/dev/null || printf '  # edge itself\n  export PATH=%s/.venv/bin:$$PATH\n' '$(CURDIR)'
 
 down: .venv/.synced ## stop the sandbox and leave nothing behind
 	.venv/bin/edge sandbox down
