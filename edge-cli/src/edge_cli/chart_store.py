@@ -21,7 +21,6 @@ from edge_cli.lock import Lock
 __all__ = ["ChartStore", "DigestError", "chart_cache", "file_digest"]
 
 _PULL_LIMIT_S = 300.0
-_CHUNK_BYTES = 1 << 20
 
 
 class DigestError(EdgeError):
@@ -37,11 +36,8 @@ def chart_cache() -> Path:
 
 def file_digest(path: Path) -> str:
     """`sha256:...` of a file."""
-    digest = hashlib.sha256()
     with path.open("rb") as content:
-        while chunk := content.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return f"sha256:{digest.hexdigest()}"
+        return f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class _Climb:
 
     async def back(self, layer: Layer, upgrades: tuple[Act, ...]) -> Return:
         ground = self._ground
-        self._standings = {each.name: await self._standing(each) for each in (layer,)}
+        self._standings = {layer.name: await self._standing(layer)}
         for upgrade in upgrades:
             release = upgrade.release
             now = await ground.hands.revision(release)

@@ -6,11 +6,11 @@ from pathlib import Path
 from edge_llm_tests.errors import EdgeError
 from edge_llm_tests.profile import Profile
 
-from edge_cli.chart_store import chart_cache, file_digest
+from edge_cli.chart_store import chart_cache
 
 __all__ = ["k3s_files"]
 
-_CHUNK_BYTES = 1 << 20
+_MODE = 0o644
 
 
 def k3s_files(
@@ -23,6 +23,12 @@ def k3s_files(
         EdgeError: A file is not what its checksum says, or the page does not answer.
     """
     from k3s_nvidia_edge.node import folder_source, node_settings, page_source  # noqa: PLC0415 - only bundles pay
+    from k3s_nvidia_edge.node.disk import (  # noqa: PLC0415 - only bundles pay
+        discarded_unless_done,
+        file_sha256,
+        put_stream,
+        settle,
+    )
     from k3s_nvidia_edge.node.release import pinned_release, pinned_versions  # noqa: PLC0415 - only bundles pay
 
     version = node_settings(profile.name, profile.values).version or pinned_versions()[0]
@@ -33,18 +39,15 @@ def k3s_files(
     found = []
     for asset in (release.binary, release.images):
         path = place / asset.name
-        if not (path.is_file() and file_digest(path) == f"sha256:{asset.sha256}"):
+        if not (path.is_file() and file_sha256(path) == asset.sha256):
             tell(f"k3s {version}: {asset.name}")
-            part = path.with_name(f".{path.name}.part")
-            with source(asset) as data, part.open("wb") as out:
-                while chunk := data.read(_CHUNK_BYTES):
-                    out.write(chunk)
-            if (digest := file_digest(part)) != f"sha256:{asset.sha256}":
-                part.unlink()
-                raise EdgeError(
-                    f"{asset.name} of k3s {version} has digest {digest}, and sha256:{asset.sha256} is pinned",
-                    "fetch it again from the release page",
-                )
-            part.replace(path)
+            with source(asset) as data, discarded_unless_done(path):
+                if (came := put_stream(path, data, _MODE)) != asset.sha256:
+                    raise EdgeError(
+                        f"{asset.name} of k3s {version} has digest sha256:{came}, "
+                        f"and sha256:{asset.sha256} is pinned",
+                        "fetch it again from the release page",
+                    )
+                settle(path)
         found.append(path)
     return tuple(found)

@@ -8,7 +8,7 @@ from edge_llm_tests.objects import nodes
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
 
-__all__ = ["COUNT_PATH", "LIMIT_PATH", "connected", "connection_fault", "tracked"]
+__all__ = ["COUNT_PATH", "LIMIT_PATH", "connection_fault", "tracked"]
 
 COUNT_PATH = "/proc/sys/net/netfilter/nf_conntrack_count"
 LIMIT_PATH = "/proc/sys/net/netfilter/nf_conntrack_max"
@@ -29,11 +29,8 @@ def tracked(recording: Recording) -> tuple[int, int]:
     return int(count.content), int(limit.content)
 
 
-def connected(recording: Recording) -> bool:
-    """Whether the API server of this one machine answered: new connections to it are tracked.
-
-    Use as `recording.view(connected)`.
-    """
+def _connected(recording: Recording) -> bool:
+    """Whether the API server of this one machine answered: new connections to it are tracked."""
     return len(recording.view(nodes).value) == 1
 
 
@@ -51,7 +48,7 @@ def connection_fault(recording: Recording) -> Fault | None:
                 "ConntrackFull",
                 f"{count} of {limit} connections are tracked (conntrack): new ones are dropped",
             )
-    shown = table.seen or (not log.seen and recording.view(connected).or_else(default=False))
+    shown = table.seen or (not log.seen and recording.view(_connected).or_else(default=False))
     recent = (log.or_else(KernelLog(())) if shown else log.value).within(recording.now, _RECENT)
     if line := recent.said(*_TRACKING_FULL):
         return Fault(

@@ -4,7 +4,7 @@ It speaks where the host itself was not read: what its own nvidia-smi says now i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -89,10 +89,7 @@ def exhausted_watches(recording: Recording) -> str:
 
     Use as `recording.view(exhausted_watches)`.
     """
-    for where, said in _sayings(recording):
-        if found := _WATCHES.search(said):
-            return f"{where}: {found[0].strip()}"
-    return ""
+    return _first_said(recording, _WATCHES, str.strip)
 
 
 def unsatisfied_image(recording: Recording) -> str:
@@ -100,10 +97,7 @@ def unsatisfied_image(recording: Recording) -> str:
 
     Use as `recording.view(unsatisfied_image)`.
     """
-    for where, said in _sayings(recording):
-        if found := _UNSATISFIED.search(said):
-            return f"{where}: {found[0]}"
-    return ""
+    return _first_said(recording, _UNSATISFIED)
 
 
 def unwritable_path(recording: Recording) -> str:
@@ -111,9 +105,16 @@ def unwritable_path(recording: Recording) -> str:
 
     Use as `recording.view(unwritable_path)`.
     """
+    return _first_said(recording, _UNWRITABLE, lambda said: said[-_SAID_LIMIT:])
+
+
+def _first_said(
+    recording: Recording, pattern: re.Pattern[str], shown: Callable[[str], str] = lambda said: said
+) -> str:
+    """Who said first what the pattern finds, and that, as `shown`; empty where nobody did."""
     for where, said in _sayings(recording):
-        if found := _UNWRITABLE.search(said):
-            return f"{where}: {found[0][-_SAID_LIMIT:]}"
+        if found := pattern.search(said):
+            return f"{where}: {shown(found[0])}"
     return ""
 
 
