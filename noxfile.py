@@ -85,10 +85,12 @@ def alone(session: nox.Session, package: str) -> None:
     for each in PACKAGES:
         session.run_install("uv", "build", "--quiet", "--wheel", "--out-dir", str(dist), each, external=True)
     module = MODULES[package]
-    session.install("--find-links", str(dist), "--reinstall-package", package, package)
+    # The version stays while the content changes: a wheel of an earlier build in uv's cache is not this one.
+    built = [f"--{what}-package={each}" for each in PACKAGES for what in ("refresh", "reinstall")]
+    session.install("--find-links", str(dist), *built, package)
     session.run("python", "-c", f"import {module}")
     extras = ",".join(EXTRAS.get(package, ()))
-    session.install("--find-links", str(dist), f"{package}[{extras}]" if extras else package)
+    session.install("--find-links", str(dist), *built, f"{package}[{extras}]" if extras else package)
     walk = (
         f"import {module}, importlib, pkgutil\n"
         f"names = [m.name for m in pkgutil.walk_packages({module}.__path__, '{module}.')]\n"
