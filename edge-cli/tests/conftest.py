@@ -6,7 +6,6 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +20,7 @@ from edge_llm_tests.contract import Outcome
 from edge_llm_tests.layer import Remedy
 from edge_llm_tests.profile import Profile
 from edge_llm_tests.reads import READ_REASONS
+from msgspec.structs import replace
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,6 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from edge_llm_tests.errors import EdgeError, UsageError
 from edge_llm_tests.layer import ModelNeed
 from edge_llm_tests.profile import Profile, load_profile
 from edge_llm_tests.upstream import load_upstream
+from msgspec.structs import replace
 
 Edge = Callable[..., tuple[int, str, str]]
 Played = Any  # the registry of conftest.py

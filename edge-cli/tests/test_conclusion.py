@@ -1,7 +1,6 @@
 """What an ascent came to: exit code, the route, what was kept out, and what to try next."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from edge_llm_tests.evaluate import evaluate
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer, Release, ServiceAddress
 from edge_llm_tests.profile import Profile
+from msgspec.structs import replace
 
 RELEASE = Release("ollama", "llm-space", "serving", Path(), {})
 Concluding = Callable[..., Conclusion]

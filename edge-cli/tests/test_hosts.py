@@ -6,7 +6,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from edge_cli.report import foremost, report
 from edge_cli.settings import Settings
 from edge_cli.verdict import document
 from edge_llm_tests.errors import UsageError
+from msgspec.structs import replace
 
 Edge = Callable[..., tuple[int, str, str]]
 SSHD = "/usr/sbin/sshd"

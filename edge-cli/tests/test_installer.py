@@ -5,7 +5,6 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from edge_cli.revision import Installed, Revision
 from edge_llm_tests.errors import TargetUnreachableError, UnauthorisedError, UsageError
 from edge_llm_tests.layer import Release, UpstreamChart
 from edge_llm_tests.readers.wire import Origin
+from msgspec.structs import replace
 
 FAKE_HELM = """#!{python}
 import json, pathlib, sys

@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from edge_cli.lease import DURATION_S, Claim, Holder, claim, lease_document, this_process
+from msgspec.structs import replace
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 HERE = Holder("box", 10, "500", "4026531836")

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from edge_cli import lookout
@@ -20,7 +20,7 @@ SMI = "nvidia-smi -q -x"
 class CountingHost(HostReader):
     """A host that counts what it is asked."""
 
-    asked: list[str]
+    asked: ClassVar[list[str]]
     rc = 0
 
     def command(self, line: str, deadline_s: float) -> dict[str, Any]:

@@ -7,7 +7,6 @@ what could not be seen, and what is odd but sound.
 import json
 import runpy
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from edge_cli.tree import load_tree
 from edge_cli.verdict import document
 from edge_llm_tests import Recording, load_layers
 from edge_llm_tests.profile import load_profile
+from msgspec.structs import replace
 
 CASES = Path(__file__).parent / "cases"
 FOLDERS = ("neighbours", "neighbours_below")

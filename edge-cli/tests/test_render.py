@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +22,7 @@ from edge_cli.terminal import Page
 from edge_cli.tree import Tree
 from edge_llm_tests import Layer, Recording
 from edge_llm_tests.profile import Profile
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 GOLDEN = Path(__file__).parent / "golden"

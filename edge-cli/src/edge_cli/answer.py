@@ -3,16 +3,16 @@
 import http.client
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import msgspec
+
 __all__ = ["Answer", "all_going", "answered", "is_going"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the API server said, and when, by its own clock."""
 
     status: int

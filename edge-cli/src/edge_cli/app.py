@@ -5,10 +5,10 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
+import msgspec
 import typer
 from edge_llm_tests.errors import EdgeError, ExitCode, UsageError
 from typer.core import TyperGroup
@@ -19,8 +19,7 @@ from edge_cli.terminal import Color, choosing_color, open_streams, paint, printa
 __all__ = ["COMMANDS", "main", "run"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A command: where its function or `Typer` stands, and its line in the overview."""
 
     target: str

@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+import msgspec
 from edge_llm_tests.contract import Outcome
 from edge_llm_tests.evaluate import Evaluation, Finding
 from edge_llm_tests.evidence import Recording
@@ -20,8 +20,7 @@ from edge_cli.revision import Revision
 __all__ = ["Act", "Ascent", "End", "Ground", "Hands", "Look", "Return", "broken"]
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What was seen of the target, and what the contracts say of it."""
 
     recording: Recording
@@ -58,8 +57,7 @@ class End(StrEnum):
     TIMED_OUT = "timed-out"
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(msgspec.Struct, frozen=True):
     """What was done to one release.
 
     Attributes:
@@ -73,8 +71,7 @@ class Act:
     took_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ascent:
+class Ascent(msgspec.Struct, frozen=True):
     """An ascent that has ended.
 
     Attributes:
@@ -114,8 +111,7 @@ class Ascent:
         return any(act.verb != "unchanged" for act in self.acts)
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(msgspec.Struct, frozen=True):
     """A layer that went back to what it was before an upgrade that its contracts did not survive.
 
     Attributes:
@@ -134,8 +130,7 @@ class Return:
         return self.end is End.HOLDS
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(msgspec.Struct, frozen=True):
     """What an ascent works with.
 
     Attributes:
@@ -156,7 +151,7 @@ class Ground:
     tell: OnProgress
     preconditions: frozenset[str] = frozenset()
     may_act: Callable[[], None] = lambda: None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     recover: bool = False
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

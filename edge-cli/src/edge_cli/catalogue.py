@@ -1,9 +1,9 @@
 """The catalogue: every contract with its reasons and remedies, found by its id or by a reason."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+import msgspec
 from edge_llm_tests.contract import Contract
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.layer import Layer, Remedy
@@ -14,16 +14,14 @@ from edge_cli.tree import Cause, Tree
 __all__ = ["Branch", "Page", "branches", "find", "pages"]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A contract and the layer that promises it."""
 
     contract: Contract
     layer: Layer
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(msgspec.Struct, frozen=True):
     """A reason of a contract, and where it leads.
 
     Attributes:

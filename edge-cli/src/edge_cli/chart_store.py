@@ -8,10 +8,10 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from importlib.resources import as_file
 from pathlib import Path
 
+import msgspec
 from edge_llm_tests.errors import EdgeError, UsageError
 from edge_llm_tests.layer import Release, UpstreamChart
 
@@ -40,8 +40,7 @@ def file_digest(path: Path) -> str:
         return f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
 
 
-@dataclass(frozen=True)
-class ChartStore:
+class ChartStore(msgspec.Struct, frozen=True):
     """Where charts of others are found.
 
     Attributes:
@@ -53,10 +52,10 @@ class ChartStore:
     """
 
     helm: Path
-    lock: Lock = field(default_factory=Lock)
-    brought: dict[tuple[str, str], Path] = field(default_factory=dict)
+    lock: Lock = msgspec.field(default_factory=Lock)
+    brought: dict[tuple[str, str], Path] = msgspec.field(default_factory=dict)
     offline: bool = False
-    cache: Path = field(default_factory=chart_cache)
+    cache: Path = msgspec.field(default_factory=chart_cache)
 
     @asynccontextmanager
     async def opened(self, release: Release) -> AsyncIterator[Path]:

@@ -5,11 +5,12 @@ takes every custom resource for unready, and a Ready pod proves no contract.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
 
+import msgspec
 from edge_llm_tests.evaluate import Finding
 from edge_llm_tests.layer import Layer, Release
 from edge_llm_tests.redact import redact_text
+from msgspec.structs import replace
 
 from edge_cli.activity import last_event, rolling_out, unfinished
 from edge_cli.ascent import Act, Ascent, End, Ground, Look, Return, broken
@@ -50,8 +51,7 @@ async def go_back(ground: Ground, ascent: Ascent) -> Return:
     return await _Climb(ground).back(ascent.layer, ascent.to_roll_back)
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
+class _Standing(msgspec.Struct, frozen=True):
     """A release and what the cluster has of it."""
 
     release: Release

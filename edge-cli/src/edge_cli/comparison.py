@@ -3,9 +3,9 @@
 import difflib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from edge_llm_tests import Recording
 
 __all__ = ["Difference", "compare"]
@@ -32,8 +32,7 @@ _LINES_LIMIT = 12  # of a text; more would bury the rest
 _FIELDS_LIMIT = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """One read that differs.
 
     Attributes:

@@ -1,9 +1,9 @@
 """A conclusion: what an ascent came to, as a report, an exit code, and what the user does next."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 from edge_llm_tests.errors import ExitCode
 from edge_llm_tests.layer import Layer, ServiceAddress
 from edge_llm_tests.profile import Profile
@@ -19,8 +19,7 @@ __all__ = ["Conclusion"]
 _ENGINE = "ollama"  # name of the service that answers prompts
 
 
-@dataclass(frozen=True)
-class Conclusion:
+class Conclusion(msgspec.Struct, frozen=True, dict=True):
     """What an ascent came to.
 
     Attributes:

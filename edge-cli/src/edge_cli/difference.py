@@ -1,11 +1,11 @@
 """The difference between two Helm manifests, object by object; what is secret is hidden, not its change."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from edge_llm_tests.redact import redact_text
 
 __all__ = ["Change", "Kind", "difference"]
@@ -22,8 +22,7 @@ class Kind(StrEnum):
     KEEP = "keep"  # it leaves the manifest, and its own annotation says that Helm leaves it in the cluster
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One object that would be another.
 
     Attributes:

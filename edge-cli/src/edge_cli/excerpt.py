@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.redact import redact_text, redact_value
 
@@ -18,8 +18,7 @@ _WORD = re.compile(r"[A-Za-z0-9][\w./:-]{4,}")
 _HOUSEKEEPING = frozenset(("managedFields", "uid", "resourceVersion", "ownerReferences", "generation"))
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(msgspec.Struct, frozen=True):
     """Part of a read.
 
     Attributes:

@@ -1,7 +1,6 @@
 """The gate of a layer: open where everything that it stands on was seen to hold."""
 
-from dataclasses import dataclass
-
+import msgspec
 from edge_llm_tests.contract import Outcome
 from edge_llm_tests.evaluate import Evaluation, Finding
 from edge_llm_tests.layer import Layer
@@ -9,8 +8,7 @@ from edge_llm_tests.layer import Layer
 __all__ = ["Gate", "gate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """The decision that lets the releases of a layer be installed.
 
     Attributes:

@@ -1,10 +1,10 @@
 """The hosts that a command reads: given by flag, or by the settings; none for this host."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from edge_llm_tests.errors import UsageError
 
 from edge_cli.settings import Settings
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["HostChoice", "exclude_hosts"]
 
 
-@dataclass(frozen=True, slots=True)
-class HostChoice:
+class HostChoice(msgspec.Struct, frozen=True):
     """What the flags say of hosts.
 
     Attributes:

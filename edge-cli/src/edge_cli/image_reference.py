@@ -1,8 +1,8 @@
 """A reference to a container image: where its registry is, what it is called there, and which one."""
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests.errors import UsageError
 
 __all__ = ["ImageReference", "parse_reference"]
@@ -15,8 +15,7 @@ _WHOLE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImageReference:
+class ImageReference(msgspec.Struct, frozen=True):
     """An image by registry, path, and tag or digest.
 
     Attributes:

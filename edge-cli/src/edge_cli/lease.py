@@ -6,11 +6,11 @@ Times are the API server's (its `Date` header), so that clocks of two machines n
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from edge_llm_tests.errors import EdgeError
 from edge_llm_tests.fields import MalformedError, integer, text
 
@@ -37,8 +37,7 @@ class LeaseHeldError(EdgeError):
     """Another installer is at work on this cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """A process that installs: host, pid, when it started, and in which pid namespace the pid counts."""
 
     host: str
@@ -86,8 +85,7 @@ def this_process() -> Holder:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """Whether the lease may be taken over, and by whom it is held if not.
 
     Attributes:

@@ -5,13 +5,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from edge_llm_tests.evaluate import evaluate
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile
 from edge_llm_tests.readers import Host, Target, collect
+from msgspec.structs import replace
 
 from edge_cli.ascent import Look
 

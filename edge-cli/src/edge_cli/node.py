@@ -3,10 +3,10 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from edge_llm_tests.errors import EdgeError, ExitCode, UsageError
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import load_profile
@@ -43,8 +43,7 @@ class HostNotSoundError(EdgeError):
     exit_code = ExitCode.CONTRACT
 
 
-@dataclass(frozen=True)
-class Undertaking:
+class Undertaking(msgspec.Struct, frozen=True):
     """An installation of k3s that was planned.
 
     Attributes:

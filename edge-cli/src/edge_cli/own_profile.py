@@ -1,7 +1,6 @@
 """A profile of the user's own: whether it names releases that exist, and how it gets into the cluster."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 from edge_llm_tests.errors import ProfileError
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile, is_file, load_profile, merge, profile_names
+from msgspec.structs import replace
 
 __all__ = ["carried", "require_known_releases"]
 

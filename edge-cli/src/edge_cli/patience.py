@@ -4,11 +4,12 @@ A contract that does not hold yet is what a roll-out looks like. Waiting ends ea
 mend: a reason that its contract calls terminal, seen twice in a row, or a state in which nothing moves.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 
+import msgspec
 from edge_llm_tests.contract import Outcome
 from edge_llm_tests.evaluate import Finding
+from msgspec.structs import replace
 
 __all__ = ["Limits", "Patience", "Verdict", "broken_terminally"]
 
@@ -25,8 +26,7 @@ class Verdict(Enum):
     TIMED_OUT = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Seconds that waiting takes at most.
 
     Attributes:
@@ -48,8 +48,7 @@ class Limits:
     closed_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """The state of one wait.
 
     Attributes:

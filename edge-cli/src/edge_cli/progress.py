@@ -1,8 +1,9 @@
 """A progress event: what `edge up` or `edge down` is doing now, for whoever shows it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 __all__ = ["OnProgress", "Progress", "Stage"]
 
@@ -20,8 +21,7 @@ class Stage(StrEnum):
     REMOVE = "remove"
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """One step.
 
     Attributes:

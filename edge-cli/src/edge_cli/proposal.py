@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from edge_llm_tests.profile import Profile
 from k3s_nvidia_edge.host.machine import Machine
 
@@ -23,8 +24,7 @@ _SHARE_MARGIN = 0.9  # layers are not equal in size
 _CONTEXT_LEAST = 2048  # less is no conversation
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """What `gguf-observe fit` says of one model on one card.
 
     Attributes:
@@ -42,8 +42,7 @@ class Fit:
     card_mib: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """A model that is to be served.
 
     Attributes:
@@ -57,8 +56,7 @@ class Wish:
     fit: Fit | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(msgspec.Struct, frozen=True):
     """What to write.
 
     Attributes:

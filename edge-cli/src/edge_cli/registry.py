@@ -6,11 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
 from edge_llm_tests.errors import EdgeError, TargetUnreachableError, UnauthorisedError
 
 from edge_cli.image_reference import ImageReference
@@ -36,8 +36,7 @@ _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptor:
+class Descriptor(msgspec.Struct, frozen=True):
     """A manifest: its bytes, whose digest is what it is called by.
 
     Attributes:

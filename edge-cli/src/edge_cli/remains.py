@@ -7,10 +7,10 @@ takes its objects with it when it goes. Neither is ours to delete unasked.
 import http.client
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from edge_llm_tests.errors import UnauthorisedError
 
 from edge_cli.answer import Answer
@@ -33,8 +33,7 @@ _RELEASE_NAME = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE = "meta.helm.sh/release-namespace"
 
 
-@dataclass(frozen=True, slots=True)
-class Remain:
+class Remain(msgspec.Struct, frozen=True):
     """One object that stays.
 
     Attributes:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
 from edge_llm_tests.layer import Layer
 
 from edge_cli.progress import OnProgress, Progress, Stage
@@ -44,8 +45,7 @@ class Remover(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What there is to remove.
 
     Attributes:

@@ -1,14 +1,15 @@
 """A report: the verdict on a recording, rung by rung, as every output format shows it."""
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import msgspec
 from edge_llm_tests.contract import Outcome
 from edge_llm_tests.evaluate import Evaluation, Finding, evaluate
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile
 from edge_llm_tests.redact import redact_quotable, redact_text
+from msgspec.structs import replace
 
 from edge_cli.routing import Step, Verdict, route
 from edge_cli.tree import Tree
@@ -26,8 +27,7 @@ class Footing(StrEnum):
     NOT_ASKED = "not asked for"
 
 
-@dataclass(frozen=True, slots=True)
-class RungReport:
+class RungReport(msgspec.Struct, frozen=True):
     """One rung.
 
     Attributes:
@@ -49,8 +49,7 @@ class RungReport:
     not_applicable: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeVerdict:
+class NodeVerdict(msgspec.Struct, frozen=True):
     """What one host of several came to.
 
     Attributes:
@@ -62,8 +61,7 @@ class NodeVerdict:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """Everything that an output format may show.
 
     Attributes:

@@ -1,7 +1,6 @@
 """A revision of a Helm release, and a release as the cluster has it."""
 
-from dataclasses import dataclass
-
+import msgspec
 from edge_llm_tests.layer import Release
 
 from edge_cli.fingerprint import fingerprint, fingerprint_of
@@ -9,8 +8,7 @@ from edge_cli.fingerprint import fingerprint, fingerprint_of
 __all__ = ["Installed", "Revision"]
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(msgspec.Struct, frozen=True):
     """The latest revision of a release, as Helm keeps it."""
 
     number: int
@@ -27,8 +25,7 @@ class Revision:
         return self.status == "deployed" and fingerprint_of(self.description) == fingerprint(release)
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(msgspec.Struct, frozen=True):
     """A release in the cluster."""
 
     name: str

@@ -6,12 +6,12 @@ The golden rule: a failure is routed to the lowest layer that cannot satisfy its
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import msgspec
 from edge_llm_tests.contract import Outcome
 from edge_llm_tests.evaluate import Evaluation, Finding
 from edge_llm_tests.layer import Remedy
+from msgspec.structs import replace
 
 from edge_cli.tree import Tree
 
@@ -22,8 +22,7 @@ _OTHER_LANGUAGES = frozenset(("end", "print"))  # `{end}` is jsonpath's, `{print
 _SHOWS_NOTHING = re.compile(r"[\x00-\x1f\x7f-\x9f\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A finding, with the remedy that its owner keeps for it.
 
     Attributes:
@@ -35,8 +34,7 @@ class Step:
     remedy: Remedy | None
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """A read that showed nothing, and what that leaves undecided.
 
     Attributes:
@@ -48,8 +46,7 @@ class Gap:
     undecided: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What a diagnosis comes to.
 
     Attributes:

@@ -65,10 +65,9 @@ def start_sandbox(
 
 def _with_images(artifacts: "Artifacts", brought: "Sequence[Brought]") -> "Artifacts":
     """The node's own images as they are built, all others from a bundle."""
-    from dataclasses import replace  # noqa: PLC0415 - only who is offline pays
-
     from k3s_nvidia_edge.sandbox.bringup import own_images  # noqa: PLC0415 - only who is offline pays
     from k3s_nvidia_edge.sandbox.build.image import ImageArchive  # noqa: PLC0415 - only who is offline pays
+    from msgspec.structs import replace  # noqa: PLC0415 - only who is offline pays
 
     refs = {each.ref for each in brought}
     own = tuple(each for each in own_images(artifacts.images) if each.ref not in refs)

@@ -1,9 +1,9 @@
 """A site: the cluster that is installed on, with what it takes to read it and to change it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.readers import Host, Target, live_target
 from edge_llm_tests.readers.credentials import kubeconfig_path, load_kubeconfig
@@ -19,8 +19,7 @@ from edge_cli.supply import Supply
 __all__ = ["Site", "cluster_site", "profile_name", "running_sandbox_site", "sandbox_site"]
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """Where to install.
 
     Attributes:

@@ -1,11 +1,11 @@
 """The subject of a diagnosis: what was read of a target, or recorded of it, and the profile to hold it to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
+import msgspec
 from edge_llm_tests import Recording, load_layers
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.layer import Layer
@@ -22,8 +22,7 @@ __all__ = ["Subject", "demo", "live", "recorded"]
 DEMO = "device-plugin-blind.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """What is diagnosed.
 
     Attributes:

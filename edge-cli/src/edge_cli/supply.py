@@ -1,15 +1,16 @@
 """A supply: what an installation is made from, held to a lock file; from registries, or from a bundle."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile
+from msgspec.structs import replace
 
 from edge_cli.bundle.manifest import Entry
 from edge_cli.bundle.store import Loaded, current_bundle, has_bundle, store_folder
@@ -27,8 +28,7 @@ __all__ = ["Supply", "load_supply"]
 _LOAD = "load a bundle of this profile: `edge bundle load FILE`"
 
 
-@dataclass(frozen=True)
-class Supply:
+class Supply(msgspec.Struct, frozen=True):
     """Where what is installed comes from.
 
     Attributes:
@@ -38,10 +38,10 @@ class Supply:
         known: What the owners and the user pin, which a bundle cannot change.
     """
 
-    lock: Lock = field(default_factory=Lock)
+    lock: Lock = msgspec.field(default_factory=Lock)
     loaded: Loaded | None = None
     offline: bool = False
-    known: Lock = field(default_factory=Lock)
+    known: Lock = msgspec.field(default_factory=Lock)
 
     def charts(self, helm: Path) -> ChartStore:
         """Charts of others, for Helm."""

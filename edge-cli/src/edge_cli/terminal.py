@@ -8,10 +8,11 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
+
+import msgspec
 
 __all__ = [
     "Color",
@@ -86,8 +87,7 @@ def paint(stream: TextIO | None = None) -> Paint:
     return Paint(color=wants_color(stream), unicode=encoding.startswith("utf"))
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """What an output is shown on.
 
     Attributes:

@@ -1,9 +1,9 @@
 """The version matrix: what belongs together, and which contract notices where it does not. Generated."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 
+import msgspec
 from edge_llm_tests.layer import Layer
 from edge_llm_tests.profile import Profile, load_profile, profile_names
 from edge_llm_tests.upstream import load_upstream, upstream_names
@@ -15,8 +15,7 @@ from edge_cli.pinning import LOCAL, image_refs
 __all__ = ["COUPLINGS", "version_matrix"]
 
 
-@dataclass(frozen=True, slots=True)
-class Coupling:
+class Coupling(msgspec.Struct, frozen=True):
     """Two parts whose versions must fit, and what says so where they do not."""
 
     parts: str

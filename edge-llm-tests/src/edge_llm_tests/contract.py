@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 __all__ = ["Contract", "Outcome", "Result", "contract", "failed", "passed", "unknown"]
 
@@ -21,8 +22,7 @@ class Outcome(StrEnum):
     BLOCKED = "blocked"
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What a judge says: an outcome, one CamelCase reason for machines, a sentence for people.
 
     Attributes:
@@ -38,7 +38,7 @@ class Result:
     message: str
     reason: str | None = None
     evidence: tuple[str, ...] = ()
-    about: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = msgspec.field(default_factory=dict)
     independent: bool = False
 
 
@@ -63,8 +63,7 @@ def _always(_spec: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(msgspec.Struct, frozen=True):
     """One promise.
 
     Attributes:

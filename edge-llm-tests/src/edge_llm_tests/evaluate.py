@@ -1,7 +1,8 @@
 """Judge every contract in the order of the ladder: recording in, findings out. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from edge_llm_tests.contract import Contract, Outcome, Result, unknown
 from edge_llm_tests.evidence import Recording
@@ -13,8 +14,7 @@ from edge_llm_tests.reads import UnseenError, touched_reads
 __all__ = ["Evaluation", "Finding", "evaluate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """A result together with the contract and the layer that it speaks of.
 
     Attributes:
@@ -42,8 +42,7 @@ class Finding:
         return self.contract.rung
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(msgspec.Struct, frozen=True):
     """All findings of one recording against one profile.
 
     Attributes:

@@ -1,13 +1,13 @@
 """A recording: everything that a diagnosis read, as it was read (format `edge.evidence/v1`)."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from edge_llm_tests.errors import EvidenceError
 from edge_llm_tests.reads import ApiRead, CommandRead, FileRead, Sight, UnseenError, see, touch
@@ -21,8 +21,7 @@ T = TypeVar("T")
 _RECORD_STEP = "write a new one with `edge evidence record -o FILE`"
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(msgspec.Struct, frozen=True, dict=True):
     """What came back from each read, by key.
 
     Attributes:
@@ -37,15 +36,15 @@ class Recording:
         tool: Name and version of the program that wrote it.
     """
 
-    reads: Mapping[str, Any] = field(default_factory=dict)
+    reads: Mapping[str, Any] = msgspec.field(default_factory=dict)
     recorded_at: str = "1970-01-01T00:00:00Z"
     profile: str = ""
     context: str = ""
     simulated: bool = False
     redactions: int = 0
-    tool: Mapping[str, str] = field(default_factory=lambda: {"name": "edge", "version": "0.1.0"})
+    tool: Mapping[str, str] = msgspec.field(default_factory=lambda: {"name": "edge", "version": "0.1.0"})
     host: str = ""
-    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
 
     @property
     def by_node(self) -> tuple["Recording", ...]:

@@ -1,7 +1,6 @@
 """A layer: who owns it, what it promises, how it is observed, and what Helm installs for it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -38,8 +37,7 @@ class Remedy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     careful: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceAddress:
+class ServiceAddress(msgspec.Struct, frozen=True):
     """A Service of the cluster that a reader asks through the API server's proxy, or directly."""
 
     namespace: str
@@ -72,8 +70,7 @@ class UpstreamChart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.name} {self.version} of {self.repository}"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelNeed:
+class ModelNeed(msgspec.Struct, frozen=True):
     """A model that a layer gets from a model registry, unless somebody brings it.
 
     Attributes:
@@ -85,8 +82,7 @@ class ModelNeed:
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(msgspec.Struct, frozen=True):
     """A Helm release of a layer.
 
     Attributes:
@@ -124,8 +120,7 @@ def _no_releases(_values: Mapping[str, Any]) -> tuple[Release, ...]:
     return ()
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True, dict=True):
     """One layer of the platform, or the validation of the served model.
 
     Attributes:

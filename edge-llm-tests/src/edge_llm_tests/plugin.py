@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from edge_llm_tests.contract import Outcome
@@ -20,8 +20,7 @@ _BLOCKED_BY = "blocked_by"
 _SAID = "edge"
 
 
-@dataclass(frozen=True)
-class NoVerdict:
+class NoVerdict(msgspec.Struct, frozen=True):
     """Why nothing could be judged: one red item, never a skip."""
 
     message: str

@@ -4,7 +4,6 @@ Each owner ships its part of a profile in its own package; a user's file extends
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -24,8 +23,7 @@ _KEYS = ("schema", "description", "extends", "spec", "values", "simulated")
 _DEPTH_LIMIT = 8
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A named spec and values.
 
     Attributes:
@@ -38,8 +36,8 @@ class Profile:
 
     name: str
     description: str = ""
-    specs: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    specs: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    values: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     simulated: bool = False
 
 

@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
+
+import msgspec
 
 from edge_llm_tests.fields import MalformedError, mapping, objects, optional_text
 
@@ -88,8 +89,7 @@ def touched_reads() -> Iterator[list[str]]:
         _touched.reset(token)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRead:
+class CommandRead(msgspec.Struct, frozen=True):
     """A host command's exit code and output."""
 
     key: str
@@ -125,8 +125,7 @@ class CommandRead:
         return self.stdout
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(msgspec.Struct, frozen=True):
     """A host file's text and modification time (RFC 3339)."""
 
     key: str
@@ -147,8 +146,7 @@ class FileRead:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRead:
+class ApiRead(msgspec.Struct, frozen=True):
     """The answer to one GET of the Kubernetes API or of a service."""
 
     key: str
@@ -235,8 +233,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Sight(Generic[T]):
+class Sight(msgspec.Struct, Generic[T], frozen=True):
     """What an observer made of some reads, or why it could make nothing.
 
     Looking at `value` notes the reads as evidence, so a finding names what decided it.

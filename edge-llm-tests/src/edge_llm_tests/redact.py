@@ -5,10 +5,10 @@ contracts need (digests, UIDs, versions, image names, resource names) stays as i
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret

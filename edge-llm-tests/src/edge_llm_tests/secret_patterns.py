@@ -4,8 +4,9 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret
 
@@ -131,8 +132,7 @@ def _email(match: "re.Match[str]") -> str | None:
     return None if match["tld"].lower() in units else _marked("email")
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True):
     """A pattern that is tried where one of `needles` stands in the lower-cased text: most texts have none.
 
     It is compiled when it is first tried: all of them would cost a process 10 ms.

@@ -1,15 +1,14 @@
 """A fault: what an observer concluded from its evidence, before a contract says it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 from edge_llm_tests import Outcome, Result
 
 __all__ = ["Fault"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """One thing that is wrong.
 
     Attributes:
@@ -21,7 +20,7 @@ class Fault:
 
     reason: str
     message: str
-    about: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = msgspec.field(default_factory=dict)
     independent: bool = False
 
     @property

@@ -1,10 +1,10 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from k3s_nvidia_edge.sandbox import cgroups, preflight
 from k3s_nvidia_edge.sandbox.errors import PrerequisiteError
 from k3s_nvidia_edge.sandbox.preflight import Machine
+from msgspec.structs import replace
 
 STATE = Path("/state")
 GOOD = Machine(

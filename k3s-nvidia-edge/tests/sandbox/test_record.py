@@ -1,13 +1,13 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from k3s_nvidia_edge.sandbox import record
 from k3s_nvidia_edge.sandbox.errors import RecordError
 from k3s_nvidia_edge.sandbox.record import Identity, Record
+from msgspec.structs import replace
 
 RECORD = Record(
     sandbox="0123abcd",

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from k3s_nvidia_edge.sandbox.errors import SandboxError
 from k3s_nvidia_edge.sandbox.layout import Layout
 from k3s_nvidia_edge.sandbox.network import Seen
 from k3s_nvidia_edge.sandbox.record import Identity, Record
+from msgspec.structs import replace
 
 NOTHING = Seen(link=False, owner=None, leftovers=(), foreign=())
 

@@ -1,4 +1,3 @@
-import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -7,6 +6,7 @@ from k3s_nvidia_edge.sandbox.build.components import COMPONENTS, chosen
 from k3s_nvidia_edge.sandbox.build.golang import group_files
 from k3s_nvidia_edge.sandbox.build.keys import keys
 from k3s_nvidia_edge.sandbox.build.toolchain import Toolchain
+from msgspec.structs import replace
 
 TOOLS = Toolchain("1.26.8", "12.2.0", (), {})
 NAMES = ["kubernetes", "runc", "coredns-image", "rootfs", "simulated-device-plugin-image"]
@@ -26,13 +26,13 @@ def test_every_component_has_a_key_of_its_own() -> None:
 
 
 def test_another_go_rebuilds_go_programs_and_the_images_with_them_and_nothing_else() -> None:
-    assert changed(found(dataclasses.replace(TOOLS, go="1.27.3"))) == {
+    assert changed(found(replace(TOOLS, go="1.27.3"))) == {
         component.name for component in chosen(NAMES) if component.name != "rootfs"
     }
 
 
 def test_another_gcc_rebuilds_what_is_compiled_with_it() -> None:
-    assert changed(found(dataclasses.replace(TOOLS, gcc="13.1.0"))) == {"runc"}
+    assert changed(found(replace(TOOLS, gcc="13.1.0"))) == {"runc"}
 
 
 def test_a_changed_source_rebuilds_its_group_and_the_images_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile
@@ -29,8 +30,7 @@ Tell = Callable[[str], None]
 LocalImages = Callable[[tuple[str, ...]], Mapping[str, Path]]
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """What a bundle is to be made of.
 
     Attributes:

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -23,8 +22,7 @@ _STAGING = ".loading"
 _SPARE_BYTES = 256 << 20  # left free beside what is unpacked
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A bundle that is unpacked on this machine.
 
     Attributes:

@@ -1,9 +1,9 @@
 """`edge plan`: what `edge up` would change, layer by layer; nothing is changed."""
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from edge_cli.options import ContextOption, KubeconfigOption, OfflineOption, ProfileOption, SandboxOption
@@ -64,8 +64,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
             sys.stdout.write(f"{line}\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Intention:
+class Intention(msgspec.Struct, frozen=True):
     """What `edge up` would do with a release."""
 
     release: "Release"

@@ -1,6 +1,5 @@
 """Events."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from edge_llm_tests.evidence import Recording
@@ -10,8 +9,7 @@ from edge_llm_tests.objects.meta import Meta, moment
 __all__ = ["Event", "events"]
 
 
-@dataclass(frozen=True, slots=True)
-class Event(Meta):
+class Event(Meta, frozen=True):
     """An event; `message` may be empty and either time field may be absent."""
 
     @property

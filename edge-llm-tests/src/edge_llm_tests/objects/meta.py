@@ -1,9 +1,10 @@
 """What every Kubernetes object carries: name, namespace, labels, owner, conditions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from edge_llm_tests.fields import MalformedError, mapping, objects, optional_text, text
 
@@ -27,8 +28,7 @@ def moment(value: str | None) -> datetime | None:
     return parsed
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """One of `.status.conditions`: status True, False or Unknown."""
 
     name: str
@@ -43,8 +43,7 @@ class Condition:
         return self.status == "True"
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(msgspec.Struct, frozen=True):
     """The raw object, with its metadata typed."""
 
     raw: Mapping[str, Any]

@@ -1,7 +1,6 @@
 """Services and the endpoints behind them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
@@ -12,8 +11,7 @@ from edge_llm_tests.objects.meta import Meta
 __all__ = ["EndpointSlice", "Service", "endpoint_slices", "services"]
 
 
-@dataclass(frozen=True, slots=True)
-class Service(Meta):
+class Service(Meta, frozen=True):
     """A Service."""
 
     @property
@@ -42,8 +40,7 @@ class Service(Meta):
         return ServiceAddress(self.namespace, self.name, str(port), cluster_ip)
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointSlice(Meta):
+class EndpointSlice(Meta, frozen=True):
     """An EndpointSlice."""
 
     @property

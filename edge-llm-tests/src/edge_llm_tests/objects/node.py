@@ -1,7 +1,6 @@
 """Nodes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,8 +11,7 @@ from edge_llm_tests.objects.meta import Meta, moment
 __all__ = ["Node", "nodes"]
 
 
-@dataclass(frozen=True, slots=True)
-class Node(Meta):
+class Node(Meta, frozen=True):
     """A node."""
 
     @property

@@ -1,9 +1,10 @@
 """Pods and their containers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import flag, integer, mapping, objects, optional_text, text
@@ -12,8 +13,7 @@ from edge_llm_tests.objects.meta import Meta, moment
 __all__ = ["Container", "ContainerState", "Pod", "PodSpec", "pods"]
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerState:
+class ContainerState(msgspec.Struct, frozen=True):
     """One of waiting, running, terminated."""
 
     raw: Mapping[str, Any]
@@ -57,8 +57,7 @@ class ContainerState:
         return moment(optional_text(self.raw, "terminated", "finishedAt"))
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(msgspec.Struct, frozen=True):
     """A container's spec together with its status."""
 
     raw: Mapping[str, Any]
@@ -116,8 +115,7 @@ class Container:
         return ContainerState(mapping(self.status, "lastState"))
 
 
-@dataclass(frozen=True, slots=True)
-class PodSpec:
+class PodSpec(msgspec.Struct, frozen=True):
     """What a pod or a pod template asks for."""
 
     raw: Mapping[str, Any]
@@ -174,8 +172,7 @@ class PodSpec:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Pod(Meta):
+class Pod(Meta, frozen=True):
     """A pod."""
 
     @property

@@ -1,7 +1,6 @@
 """Deployments, ReplicaSets and DaemonSets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
@@ -12,8 +11,7 @@ from edge_llm_tests.objects.pod import Container, PodSpec
 __all__ = ["Workload", "daemonsets", "deployments", "replicasets"]
 
 
-@dataclass(frozen=True, slots=True)
-class Workload(Meta):
+class Workload(Meta, frozen=True):
     """A controller of pods from one template."""
 
     kind: str = "Deployment"

@@ -1,9 +1,10 @@
 """What Ollama's API answered: version, models on its disk, models loaded."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import MalformedError, integer, objects, optional_text, text
@@ -15,8 +16,7 @@ _DEFAULT_HOSTS = ("registry.ollama.ai/", "ollama.com/", "library/")
 _EPOCH = datetime(1971, 1, 1, tzinfo=UTC)  # a model that is being loaded expires "at the epoch", or in year 1
 
 
-@dataclass(frozen=True, slots=True)
-class PresentModel:
+class PresentModel(msgspec.Struct, frozen=True):
     """One entry of `/api/tags`: a model on Ollama's disk."""
 
     name: str
@@ -24,8 +24,7 @@ class PresentModel:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedModel:
+class LoadedModel(msgspec.Struct, frozen=True):
     """One entry of `/api/ps`.
 
     Attributes:

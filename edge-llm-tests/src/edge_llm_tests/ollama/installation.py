@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import mapping, texts
@@ -32,8 +33,7 @@ _OTHER_PROGRAMS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
+class Installation(msgspec.Struct, frozen=True):
     """One Ollama.
 
     Attributes:

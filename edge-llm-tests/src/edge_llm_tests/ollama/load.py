@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+import msgspec
 
 from edge_llm_tests.ollama.log import LogLine
 
@@ -107,8 +108,7 @@ _INFERENCE_PATHS = ("/api/chat", "/v1/chat/completions", "/v1/completions", "/ap
 _OK = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(msgspec.Struct, frozen=True):
     """One load, or the beginning of one.
 
     Attributes:
@@ -126,8 +126,7 @@ class Load:
     offloaded: tuple[int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadFailure:
+class LoadFailure(msgspec.Struct, frozen=True):
     """A failed load after which none succeeded."""
 
     kind: FailureKind

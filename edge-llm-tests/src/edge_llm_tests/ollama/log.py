@@ -1,8 +1,9 @@
 """Ollama's log: its own structured lines, its request lines, and the lines of the engine below it."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import MalformedError
@@ -19,8 +20,7 @@ _REQUEST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(msgspec.Struct, frozen=True):
     """One line.
 
     Attributes:

@@ -1,7 +1,9 @@
 """Reads of the Kubernetes API: GET, as the identity `edge-contract-reader` where the cluster has it."""
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from edge_llm_tests.layer import ServiceAddress
 from edge_llm_tests.readers.credentials import in_cluster_origin, kubeconfig_path, load_kubeconfig
@@ -16,8 +18,7 @@ _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _HTTP_OK = 200
 
 
-@dataclass(frozen=True)
-class ClusterReader:
+class ClusterReader(msgspec.Struct, frozen=True):
     """One cluster.
 
     Attributes:

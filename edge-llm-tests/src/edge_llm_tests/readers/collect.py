@@ -3,9 +3,11 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from edge_llm_tests.evidence import HOST_READS, Recording
 from edge_llm_tests.layer import Layer, ServiceAddress
@@ -26,8 +28,7 @@ _ROUNDS = 4  # core reads, then services and logs found by them, then what those
 _Entry = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(msgspec.Struct, frozen=True):
     deadline_s: float
     make: Callable[[], _Entry]
 

@@ -6,10 +6,11 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 __all__ = ["COMMANDS", "Host", "HostReader"]
 
@@ -100,8 +101,7 @@ def require_glob(pattern: str) -> None:
         raise ValueError(f"{pattern!r} is not on the list of host patterns")
 
 
-@dataclass(frozen=True)
-class HostReader:
+class HostReader(msgspec.Struct, frozen=True):
     """One host: this one, or one that `prefix` enters.
 
     Attributes:

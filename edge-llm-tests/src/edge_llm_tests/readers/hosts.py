@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from edge_llm_tests.errors import EdgeError, UsageError
 from edge_llm_tests.readers.host import Host, require_command, require_file, require_glob
@@ -16,8 +17,7 @@ __all__ = ["UnreachableHost", "connected_hosts"]
 _AT_ONCE = 16
 
 
-@dataclass(frozen=True)
-class UnreachableHost:
+class UnreachableHost(msgspec.Struct, frozen=True):
     """A host that could not be entered: each of its reads says why.
 
     Attributes:

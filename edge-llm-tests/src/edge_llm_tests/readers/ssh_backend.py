@@ -3,10 +3,11 @@
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.readers.host import end
@@ -43,8 +44,7 @@ _OPTIONS = " ".join(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SshAccess:
+class SshAccess(msgspec.Struct, frozen=True):
     """How hosts are entered.
 
     Attributes:

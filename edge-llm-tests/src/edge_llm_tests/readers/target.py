@@ -1,9 +1,11 @@
 """A target: the cluster, the host and the services that one run reads."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.readers.cluster import ClusterReader
@@ -15,8 +17,7 @@ __all__ = ["KnownCluster", "Target", "known_clusters", "live_target"]
 ENTRY_POINT_GROUP = "edge.targets"
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What to read.
 
     Attributes:
@@ -32,11 +33,11 @@ class Target:
 
     cluster: ClusterReader | None = None
     host: Host | None = None
-    services: Mapping[str, str] = field(default_factory=dict)
+    services: Mapping[str, str] = msgspec.field(default_factory=dict)
     profile: str = ""
     simulated: bool = False
     host_name: str = ""
-    nodes: Mapping[str, Host] = field(default_factory=dict)
+    nodes: Mapping[str, Host] = msgspec.field(default_factory=dict)
 
     @property
     def context(self) -> str:
@@ -44,8 +45,7 @@ class Target:
         return self.cluster.context if self.cluster else ""
 
 
-@dataclass(frozen=True)
-class KnownCluster:
+class KnownCluster(msgspec.Struct, frozen=True):
     """A running cluster that an installed package knows how to reach, such as the sandbox.
 
     Attributes:

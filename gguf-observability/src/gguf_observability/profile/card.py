@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import MalformedError
 
@@ -25,8 +25,7 @@ _SLOWDOWNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """A process that holds memory of the card.
 
     Attributes:
@@ -49,8 +48,7 @@ class Holder:
         return f"{self.name or 'an unnamed process'} (pid {self.pid}) holds {held}"
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """One card.
 
     Attributes:

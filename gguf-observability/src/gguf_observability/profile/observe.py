@@ -1,9 +1,9 @@
 """What the validation of a served model made of the reads."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import objects, text
 from edge_llm_tests.objects import Node, Pod, nodes
@@ -32,8 +32,7 @@ _VENDOR = "nvidia.com/"
 _EXPORTED = "/api/v1/query?query=DCGM_FI_DEV_FB_USED"
 
 
-@dataclass(frozen=True)
-class ProfileState:
+class ProfileState(msgspec.Struct, frozen=True):
     """The observed state of the served model.
 
     Attributes:

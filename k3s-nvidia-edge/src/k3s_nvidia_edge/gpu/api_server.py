@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import ApiRead, UnseenError
 
@@ -40,8 +40,7 @@ _REFUSALS = (401, 403)
 _NO_ANSWER_REASONS = ("Unauthorised", "NotTrusted", "Unreachable", "NameNotResolved", "TimedOut", "Forbidden")
 
 
-@dataclass(frozen=True, slots=True)
-class ApiServer:
+class ApiServer(msgspec.Struct, frozen=True):
     """What came back from the reads of the API that were made."""
 
     reads: tuple[ApiRead, ...]

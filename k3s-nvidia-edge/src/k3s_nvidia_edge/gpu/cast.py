@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import objects, text
 from edge_llm_tests.objects import Pod, Workload, daemonsets, pods
@@ -34,8 +34,7 @@ _REPOSITORIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(msgspec.Struct, frozen=True):
     """The pods by role, and those of each runtime class.
 
     Attributes:
@@ -44,8 +43,8 @@ class Cast:
         unsettled: Pods that have not ended and are not ready.
     """
 
-    by_role: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict)
-    by_class: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict)
+    by_role: Mapping[str, tuple[Pod, ...]] = msgspec.field(default_factory=dict)
+    by_class: Mapping[str, tuple[Pod, ...]] = msgspec.field(default_factory=dict)
     unsettled: tuple[Pod, ...] = ()
 
     def of(self, role: str) -> tuple[Pod, ...]:

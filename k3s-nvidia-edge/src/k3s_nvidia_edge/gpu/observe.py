@@ -1,8 +1,8 @@
 """What was seen of k3s: each read parsed once, looked at when a contract asks."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Event, Node, Pod, Workload, daemonsets, deployments, nodes
@@ -29,8 +29,7 @@ __all__ = ["GpuState", "observe"]
 _BINARY_GLOBS = ("/usr/bin/nvidia-container-runtime*", "/usr/local/nvidia/toolkit/nvidia-container-runtime*")
 
 
-@dataclass(frozen=True)
-class GpuState:
+class GpuState(msgspec.Struct, frozen=True):
     """k3s and its GPU parts, as the reads show them."""
 
     spec: GpuSpec

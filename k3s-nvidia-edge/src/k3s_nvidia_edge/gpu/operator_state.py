@@ -1,7 +1,6 @@
 """The GPU operator: its policies, and the parts that it says are not ready."""
 
 import re
-from dataclasses import dataclass
 
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
@@ -20,8 +19,7 @@ _MISSING_KIND = re.compile(
 _STATES = re.compile(r"(?:states|operands) (?:not ready: \[([^\]]*)\]|([\w, -]+) not ready)")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterPolicy(Meta):
+class ClusterPolicy(Meta, frozen=True):
     """What an operator was told to run, and how far it is."""
 
     @property

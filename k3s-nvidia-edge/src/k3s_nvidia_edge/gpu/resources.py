@@ -1,8 +1,8 @@
 """The GPU resource: what the nodes offer, and what the serving pod asks for by name."""
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Container, Node
 from edge_llm_tests.ollama import container_of, installations
@@ -15,8 +15,7 @@ _XID = re.compile(r"Xid=(\d+) on Device=(\S+?)[;,]")
 _UNHEALTHY = re.compile(r"marked unhealthy|marking device as unhealthy")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A GPU resource that the serving pod asks for."""
 
     resource: str

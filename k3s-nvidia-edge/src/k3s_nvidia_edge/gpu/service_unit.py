@@ -1,8 +1,8 @@
 """The systemd units that can run k3s, containerd and docker on the node."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
 from edge_llm_tests import Recording
 
 __all__ = ["KEY", "Unit", "units"]
@@ -15,8 +15,7 @@ _OFFSET_FREE = ("UTC", "GMT")
 _STAMP = "%a %Y-%m-%d %H:%M:%S"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """One unit.
 
     Attributes:

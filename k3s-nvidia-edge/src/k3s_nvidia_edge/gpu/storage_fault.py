@@ -1,7 +1,5 @@
 """Whether claims for storage are met: the provisioner, and what it says of a claim that waits."""
 
-from dataclasses import dataclass
-
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Event, Pod
@@ -15,8 +13,7 @@ _FAILED = ("ProvisioningFailed",)
 _NO_CLASS = "not found"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim(Meta):
+class Claim(Meta, frozen=True):
     """A PersistentVolumeClaim."""
 
     @property

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Event, Pod, events
 
@@ -83,8 +83,7 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     """One pod that does not start, and the words of the kubelet or the runtime."""
 
     kind: TroubleKind

@@ -1,8 +1,9 @@
 """One card as `nvidia-smi -q -x` describes it; what a board does not have is None, never zero."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 __all__ = ["Card", "card"]
 
@@ -12,8 +13,7 @@ _RESET = ("requires reset", "requires_reset", "reset required")
 _UNREADABLE = "unknown error"
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """One card.
 
     Attributes:

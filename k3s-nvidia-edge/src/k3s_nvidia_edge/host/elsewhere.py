@@ -1,10 +1,9 @@
 """The machine that was read, where it is another one than the node with the GPU."""
 
-from dataclasses import replace
-
 from edge_llm_tests import Recording
 from edge_llm_tests.evidence import HOST_READS
 from edge_llm_tests.objects import Node, nodes
+from msgspec.structs import replace
 
 from k3s_nvidia_edge.host.kernel_log import KEY as LOG_KEY
 from k3s_nvidia_edge.host.module import MODINFO_KEY, driver_module

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import UnseenError
 
@@ -20,16 +20,14 @@ _DENIED = ("not permitted", "permission denied")
 _DRIVER_LOADS = "NVRM: loading NVIDIA UNIX"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLine:
+class KernelLine(msgspec.Struct, frozen=True):
     """One message; `at` is None where the line carries no time that can be told."""
 
     at: datetime | None
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLog:
+class KernelLog(msgspec.Struct, frozen=True):
     """The messages since boot, as far as the ring buffer reaches back; oldest first."""
 
     lines: tuple[KernelLine, ...]

@@ -1,7 +1,6 @@
 """The machine as a profile would have to fit it: its cards and its memory."""
 
-from dataclasses import dataclass
-
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import UnseenError
 
@@ -13,8 +12,7 @@ from k3s_nvidia_edge.host.pci import pci_bus
 __all__ = ["Machine", "machine"]
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """One machine.
 
     Attributes:

@@ -1,8 +1,8 @@
 """Memory, disks and inotify of the host."""
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests import Recording
 
 __all__ = ["Disk", "Memory", "devices", "disks", "inotify_instances", "memory"]
@@ -20,8 +20,7 @@ _NO_DISKS = (
 )  # an overlay counts where it is /
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(msgspec.Struct, frozen=True):
     """System memory, MiB."""
 
     total_mib: int
@@ -33,8 +32,7 @@ class Memory:
         return 100 * self.available_mib / max(self.total_mib, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(msgspec.Struct, frozen=True):
     """One mounted filesystem."""
 
     mount: str

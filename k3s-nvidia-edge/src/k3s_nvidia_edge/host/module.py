@@ -1,8 +1,8 @@
 """The driver's kernel module: built for the running kernel, loaded, and of which version."""
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import Sight, UnseenError, see
 
@@ -13,8 +13,7 @@ _VERSION = re.compile(r"\s(\d{3,}\.\d+(?:\.\d+)?)\s")
 _NOT_FOUND = "not found"
 
 
-@dataclass(frozen=True, slots=True)
-class DriverModule:
+class DriverModule(msgspec.Struct, frozen=True):
     """The module, from three reads that can each be missing.
 
     Attributes:

@@ -1,10 +1,10 @@
 """What `nvidia-smi -q -x` came to: the cards, or which of its many ways of failing."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import UnseenError
 
@@ -59,8 +59,7 @@ _DENIED_RC = 4
 _CARDS_STAND_RCS = (0, 14)  # 14: a card's infoROM is corrupted, all else is as it says
 
 
-@dataclass(frozen=True, slots=True)
-class NvidiaSmi:
+class NvidiaSmi(msgspec.Struct, frozen=True):
     """One run.
 
     Attributes:

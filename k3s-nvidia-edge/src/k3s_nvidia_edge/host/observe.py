@@ -1,8 +1,8 @@
 """What was seen of the host: each read parsed once, looked at when a contract asks."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Node, Pod, nodes, pods
 from edge_llm_tests.reads import Sight, UnseenError
@@ -34,8 +34,7 @@ _DRIVER_LABEL_MAJOR = "nvidia.com/cuda.driver-version.major"
 _READY_FLAG = "/run/nvidia/validations/driver-ready"
 
 
-@dataclass(frozen=True)
-class HostState:
+class HostState(msgspec.Struct, frozen=True):
     """The host, as the reads show it. What was not read stays a `Sight` that says so."""
 
     recording: Recording

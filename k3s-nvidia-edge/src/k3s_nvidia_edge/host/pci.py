@@ -1,9 +1,10 @@
 """NVIDIA devices on the PCI bus, and which kernel driver has them."""
 
 import re
-from dataclasses import dataclass, replace
 
+import msgspec
 from edge_llm_tests import Recording
+from msgspec.structs import replace
 
 __all__ = ["KEY", "PciBus", "PciDevice", "pci_bus"]
 
@@ -17,8 +18,7 @@ _VENDOR = re.compile(r"^NVIDIA Corporation ")
 _IDS = re.compile(r" \[10de:[0-9a-fA-F]{4}\].*$")
 
 
-@dataclass(frozen=True, slots=True)
-class PciDevice:
+class PciDevice(msgspec.Struct, frozen=True):
     """One function of a device.
 
     Attributes:
@@ -43,8 +43,7 @@ class PciDevice:
         return self.pci_class in _CARD_CLASSES
 
 
-@dataclass(frozen=True, slots=True)
-class PciBus:
+class PciBus(msgspec.Struct, frozen=True):
     """What lspci shows of NVIDIA."""
 
     devices: tuple[PciDevice, ...]

@@ -5,9 +5,9 @@ It speaks where the host itself was not read: what its own nvidia-smi says now i
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Event, Pod, events, pods
 from edge_llm_tests.reads import UnseenError
@@ -45,8 +45,7 @@ _NO_DRIVER = ("libnvidia-ml.so.1: cannot open", "driver not loaded", "driver_not
 _SAID_LIMIT = 220
 
 
-@dataclass(frozen=True, slots=True)
-class Surfaced:
+class Surfaced(msgspec.Struct, frozen=True):
     """What the cluster tells of the driver.
 
     Attributes:

@@ -8,8 +8,9 @@ newest edition.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 
@@ -64,8 +65,7 @@ _NONFATAL = re.compile(r"\bnon-?fatal\b", re.IGNORECASE)
 _LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)(?:, (.*))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Xid:
+class Xid(msgspec.Struct, frozen=True):
     """One Xid message.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from edge_llm_tests.errors import EdgeError, UsageError
 
 from k3s_nvidia_edge.node.layout import BINARY
@@ -15,8 +15,7 @@ _LIST_LIMIT_S = 30.0
 _IMPORT_LIMIT_S = 1800.0  # tens of gigabytes from a slow disk
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(msgspec.Struct, frozen=True):
     """An image archive.
 
     Attributes:

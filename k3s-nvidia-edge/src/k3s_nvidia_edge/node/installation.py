@@ -3,7 +3,6 @@
 import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -34,8 +33,7 @@ class ChecksumError(EdgeError):
     """A file is not the one that is pinned; nothing of it was kept."""
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """The host that k3s is installed on.
 
     Attributes:
@@ -44,7 +42,7 @@ class Host:
     """
 
     root: Path = Path("/")
-    service: Service = field(default_factory=Service)
+    service: Service = msgspec.field(default_factory=Service)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

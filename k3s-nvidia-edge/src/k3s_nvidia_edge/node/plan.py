@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from k3s_nvidia_edge.node.configuration import AUDIT_RULES, UNIT_TEXT, config_text
 from k3s_nvidia_edge.node.layout import (
     AUDIT_LOG,
@@ -38,8 +40,7 @@ class Act(StrEnum):
     WAIT = "wait"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """What is to stand at a path: a text, a file of the release, a link, or (with none of them) a folder."""
 
     path: str
@@ -56,8 +57,7 @@ class Wanted:
         return "" if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One thing to do.
 
     Attributes:
@@ -73,16 +73,14 @@ class Step:
     wanted: Wanted | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """A file of ours that somebody edited since: it is left as it is."""
 
     path: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(msgspec.Struct, frozen=True):
     """What stands in the way, and what to do about it."""
 
     message: str

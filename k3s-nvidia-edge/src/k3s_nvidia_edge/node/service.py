@@ -3,8 +3,8 @@
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests.errors import EdgeError, ExitCode
 
 from k3s_nvidia_edge.node.layout import SERVICE
@@ -21,8 +21,7 @@ class ServiceError(EdgeError):
     """systemctl refused, or the service does not come up."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceState:
+class ServiceState(msgspec.Struct, frozen=True):
     """What systemd says of the service: its words for `LoadState`, `ActiveState` and `UnitFileState`."""
 
     load: str = "not-found"
@@ -30,8 +29,7 @@ class ServiceState:
     enabled: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """The k3s service of the host.
 
     Attributes:

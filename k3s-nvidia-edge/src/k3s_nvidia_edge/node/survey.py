@@ -4,8 +4,9 @@ import os
 import platform
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from k3s_nvidia_edge.node.disk import file_sha256
 from k3s_nvidia_edge.node.layout import (
@@ -42,8 +43,7 @@ _RUNTIMES = ("/usr/bin", "/usr/local/bin", "/usr/sbin", "/usr/local/sbin", "/usr
 """Where k3s looks for runtimes: its own folder of the GPU operator's, and the PATH of the unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """What stands at a path: a checksum for a file, a target for a link; neither for a folder."""
 
     mode: int
@@ -51,16 +51,14 @@ class Entry:
     target: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """One sign of a cluster that we did not install: what it is, and where."""
 
     what: str
     where: str
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(msgspec.Struct, frozen=True):
     """What the host showed.
 
     Attributes:
@@ -78,9 +76,9 @@ class Survey:
     """
 
     machine: str
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = msgspec.field(default_factory=dict)
     traces: tuple[Trace, ...] = ()
-    service: ServiceState = field(default_factory=ServiceState)
+    service: ServiceState = msgspec.field(default_factory=ServiceState)
     record: InstallRecord | None = None
     runtimes: frozenset[str] = frozenset()
     systemd: bool = True

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from k3s_nvidia_edge.sandbox import (
     addresses,

@@ -11,9 +11,10 @@ import os
 import signal
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.errors import StartError
 
@@ -24,8 +25,7 @@ _RMDIR_PAUSE_S: Final = 0.02
 _KILL_PATIENCE_S: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hierarchy:
+class Hierarchy(msgspec.Struct, frozen=True):
     """One mounted hierarchy and the caller's own directory in it.
 
     Attributes:

@@ -4,16 +4,16 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 __all__ = ["CommandError", "Finished", "run"]
 
 _SYSTEM_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"  # a plain `su` leaves the sbin directories out
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """What a program said and how it ended."""
 
     argv: tuple[str, ...]

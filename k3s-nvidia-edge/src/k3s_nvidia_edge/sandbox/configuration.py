@@ -1,11 +1,12 @@
 """The node's configuration files, rendered from the package's templates into the state directory."""
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import addresses, wire
 from k3s_nvidia_edge.sandbox.images import Archive
@@ -18,8 +19,7 @@ __all__ = ["Choices", "containerd", "image_list", "read_choices", "render", "sav
 _PACKAGE: Final = "k3s_nvidia_edge.sandbox"
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """What was found on this machine and decides how the node is configured.
 
     Attributes:

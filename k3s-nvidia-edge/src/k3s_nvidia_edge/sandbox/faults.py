@@ -5,9 +5,10 @@ changes the objects.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import configuration, supervision, wire
 from k3s_nvidia_edge.sandbox.command import CommandError, run
@@ -22,8 +23,7 @@ __all__ = ["FAULTS", "Fault", "active", "break_", "heal"]
 _ENTER_TIMEOUT_S: Final = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """One way to break the node.
 
     Attributes:

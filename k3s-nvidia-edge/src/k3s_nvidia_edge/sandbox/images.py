@@ -1,8 +1,9 @@
 """The image archives that the node is asked to import, and what became of each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import wire
 from k3s_nvidia_edge.sandbox.layout import Layout
@@ -10,8 +11,7 @@ from k3s_nvidia_edge.sandbox.layout import Layout
 __all__ = ["Archive", "Outcome", "canonical", "outcomes", "pending"]
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(msgspec.Struct, frozen=True):
     """One image archive; `digest` changes whenever the image does."""
 
     ref: str
@@ -19,8 +19,7 @@ class Archive:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What became of one archive; `error` is empty where the image is in the node."""
 
     digest: str

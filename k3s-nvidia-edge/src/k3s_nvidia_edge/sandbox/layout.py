@@ -5,9 +5,10 @@ state directory's own place is the operator's choice.
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 __all__ = [
     "BIN_INSIDE",
@@ -32,8 +33,7 @@ CONTAINERD_CONFIG_INSIDE: Final = K3S_INSIDE / "agent/etc/containerd/config.toml
 SUPERVISOR_SOCKET_INSIDE: Final = Path("/run/supervisor.sock")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """The state directory and the names in it."""
 
     state_dir: Path

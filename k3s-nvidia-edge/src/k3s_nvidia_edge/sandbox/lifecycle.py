@@ -3,9 +3,10 @@
 import enum
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import (
     api,
@@ -39,8 +40,7 @@ class State(enum.StrEnum):
     STALE = "stale"  # it is on record and its first process is gone: `up` and `down` clear it
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(msgspec.Struct, frozen=True):
     """A node, looked at.
 
     Attributes:
@@ -57,7 +57,7 @@ class Status:
     ready: bool = False
     message: str = ""
     programs: tuple[ProgramState, ...] = ()
-    images: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, str] = msgspec.field(default_factory=dict)
     addons_applied: bool = False
     faults: tuple[str, ...] = ()
 

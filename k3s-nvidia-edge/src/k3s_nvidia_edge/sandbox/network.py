@@ -11,8 +11,9 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.addresses import (
     HOST_IP,
@@ -36,8 +37,7 @@ _IP_TIMEOUT_S: Final = 5.0
 _LOCK_PAUSE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What the host's network looks like.
 
     Attributes:

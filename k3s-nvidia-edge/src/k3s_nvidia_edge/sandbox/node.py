@@ -1,8 +1,9 @@
 """A running node, as others use it: its kubeconfig, and the way to run a program inside."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import record
 from k3s_nvidia_edge.sandbox.errors import NotRunningError
@@ -12,8 +13,7 @@ from k3s_nvidia_edge.sandbox.programs import NODE_PATH
 __all__ = ["Node", "enter_argv", "find"]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """The node of one state directory.
 
     Attributes:

@@ -9,9 +9,10 @@ import datetime as dt
 import ipaddress
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.addresses import API_SERVICE_IP, API_URL, NODE_IP, NODE_NAME
 from k3s_nvidia_edge.sandbox.layout import Layout
@@ -48,14 +49,12 @@ _IDENTITIES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Authority:
+class _Authority(msgspec.Struct, frozen=True):
     key: "ec.EllipticCurvePrivateKey"
     certificate: "x509.Certificate"
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
+class _Leaf(msgspec.Struct, frozen=True):
     key_pem: bytes
     certificate_pem: bytes
 

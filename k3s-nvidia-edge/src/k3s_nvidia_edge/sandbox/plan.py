@@ -1,8 +1,9 @@
 """The plan that `up` hands to the node's first process, and the two words that they exchange."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 __all__ = ["GO", "READY", "CgroupMount", "LaunchPlan", "RootPlan"]
 
@@ -10,16 +11,14 @@ GO: Final = b"go\n"  # the pid is on record and the cable is there: build the no
 READY: Final = b"ready\n"  # the next thing is the supervisor
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupMount:
+class CgroupMount(msgspec.Struct, frozen=True):
     """One v1 hierarchy in the node: its directory name below /sys/fs/cgroup and its mount options."""
 
     name: str
     options: str
 
 
-@dataclass(frozen=True, slots=True)
-class RootPlan:
+class RootPlan(msgspec.Struct, frozen=True):
     """What the node's root file system is made from.
 
     Attributes:
@@ -39,8 +38,7 @@ class RootPlan:
     cgroup_v1: tuple[CgroupMount, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchPlan:
+class LaunchPlan(msgspec.Struct, frozen=True):
     """What the first process has to know.
 
     Attributes:

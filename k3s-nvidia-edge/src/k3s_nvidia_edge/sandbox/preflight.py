@@ -6,9 +6,10 @@ Programs are declared by `build/prerequisites.py`; here are root, the kernel, ro
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import cgroups, kernel
 from k3s_nvidia_edge.sandbox.build.prerequisites import FOR_NODE, missing
@@ -31,8 +32,7 @@ _NO_UPPER_LAYER: Final = ("overlay", "nfs", "nfs4", "cifs", "fuseblk", "vfat", "
 _MODPROBE_TIMEOUT_S: Final = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """The facts that decide whether, and how, a node can run here.
 
     Attributes:

@@ -5,8 +5,9 @@ All start at once and try again by themselves until what they need is there; no 
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox import addresses
 from k3s_nvidia_edge.sandbox.layout import BIN_INSIDE, CONTAINERD_CONFIG_INSIDE, INSIDE, K3S_INSIDE
@@ -49,8 +50,7 @@ _LOG: Final = INSIDE / "log"
 _DATABASE: Final = f"sqlite://{K3S_INSIDE}/server/db/state.db?_journal=WAL&cache=shared&_busy_timeout=30000&_txlock=immediate"
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """One supervised program.
 
     Attributes:

@@ -1,14 +1,14 @@
 """A progress event: what the sandbox is doing now, for whoever shows it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 __all__ = ["OnProgress", "Progress", "silent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """One step of `up` or `down`.
 
     Attributes:

@@ -6,9 +6,11 @@ reused.
 
 import contextlib
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from k3s_nvidia_edge.sandbox import wire
 from k3s_nvidia_edge.sandbox.errors import RecordError
@@ -19,8 +21,7 @@ _START_TIME_FIELD: Final = 21  # of /proc/<pid>/stat, counted from 0; proc(5) co
 _STATE_FIELD: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """One process of one boot."""
 
     pid: int
@@ -45,8 +46,7 @@ class Identity:
         return Identity.of(self.pid) == self
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """Everything outside the state directory that exists because of this sandbox.
 
     Attributes:

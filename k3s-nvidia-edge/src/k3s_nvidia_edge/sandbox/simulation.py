@@ -5,10 +5,11 @@ Everything here is text for `simulated/answer` and the like to hand out; nothing
 
 import datetime as dt
 import enum
-from dataclasses import dataclass
 from importlib import resources
 from string import Template
 from typing import Final
+
+import msgspec
 
 __all__ = ["COMMANDS", "DEVICES", "GPU_UUID", "Answer", "Driver", "World", "data", "world"]
 
@@ -38,8 +39,7 @@ class Driver(enum.StrEnum):
     NO_CARD = "no-card"  # nothing on the bus
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What one command says; `rc` is a number or `hang`."""
 
     out: str = ""
@@ -47,8 +47,7 @@ class Answer:
     err: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(msgspec.Struct, frozen=True):
     """Everything that the simulated host shows in one state.
 
     Attributes:

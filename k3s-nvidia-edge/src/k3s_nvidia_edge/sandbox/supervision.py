@@ -4,8 +4,9 @@ import http.client
 import socket
 import time
 import xmlrpc.client
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.errors import SandboxError
 from k3s_nvidia_edge.sandbox.layout import SUPERVISOR_SOCKET_INSIDE
@@ -18,8 +19,7 @@ _NOT_RUNNING: Final = 70  # supervisor.xmlrpc.Faults
 _ALREADY_STARTED: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramState:
+class ProgramState(msgspec.Struct, frozen=True):
     """One supervised program, in the supervisor's own words (`RUNNING`, `EXITED`, `FATAL`, ...)."""
 
     name: str

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
 from edge_llm_tests.fields import MalformedError
 from edge_llm_tests.reads import UnseenError
 from prometheus_client.core import Metric
@@ -20,8 +21,7 @@ def _nothing() -> tuple[Metric, ...]:
     return ()
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Something that metrics come from.
 
     Attributes:
@@ -41,8 +41,7 @@ class Source:
     when_down: Callable[[], tuple[Metric, ...]] = _nothing
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """What is known of a source at one moment; `families` is what may be served: nothing stale is in it.
 
     Attributes:

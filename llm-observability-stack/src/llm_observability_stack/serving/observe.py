@@ -1,9 +1,9 @@
 """What the serving layer made of the reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import optional_text
 from edge_llm_tests.objects import (
@@ -52,8 +52,7 @@ _LOOPBACK = ("127.", "[::1]", "localhost")
 _RECENT = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(msgspec.Struct, frozen=True):
     """What the Ollama container asks for, and where that is written."""
 
     where: str
@@ -61,8 +60,7 @@ class Asking:
     container: Container
 
 
-@dataclass(frozen=True)
-class ServingState:
+class ServingState(msgspec.Struct, frozen=True):
     """The observed state of serving.
 
     Attributes:
@@ -105,7 +103,7 @@ class ServingState:
     log: Sight[tuple[LogLine, ...]]
     web_ui: Sight[WebUi | None]
     web_ui_health: Sight[ApiRead]
-    recording: Recording = field(repr=False)
+    recording: Recording
 
     @property
     def installation(self) -> Installation | None:

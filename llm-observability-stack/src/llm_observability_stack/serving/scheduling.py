@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Container, Node, Pod
@@ -41,8 +41,7 @@ _TAINT = re.compile(r"untolerated taint(?:s)?(?:\(s\))?(?: \{([^}]*)\})?")
 _NODE_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """A pod that holds some of a resource."""
 
     pod: Pod

@@ -1,8 +1,8 @@
 """Open WebUI: where it is, and which Ollama it asks."""
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import mapping
 from edge_llm_tests.objects import Container, Pod, Service, Workload, deployments, pods, services
@@ -15,8 +15,7 @@ _DEFAULT_PORT = 8080
 _LOOPBACK = ("localhost", "127.", "[::1]", "host.docker.internal")
 
 
-@dataclass(frozen=True, slots=True)
-class WebUi:
+class WebUi(msgspec.Struct, frozen=True):
     """One Open WebUI.
 
     Attributes:

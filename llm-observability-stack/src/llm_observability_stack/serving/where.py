@@ -1,11 +1,11 @@
 """Where a fault is: the values that a remedy's commands are filled with."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypedDict
 
 from edge_llm_tests.contract import Contract, Result
 from edge_llm_tests.reads import see
+from msgspec.structs import replace
 
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.spec import ServingSpec

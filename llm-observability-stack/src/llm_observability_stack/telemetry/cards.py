@@ -1,8 +1,8 @@
 """The cards of the host, as far as their series depend on what they are."""
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests.evidence import Recording
 
 __all__ = ["Cards", "cards"]
@@ -11,8 +11,7 @@ _UUID = re.compile(r"<uuid>(GPU-[0-9A-Fa-f-]+)</uuid>")
 _FRAMEBUFFER = re.compile(r"<fb_memory_usage>\s*<total>([^<]*)</total>")
 
 
-@dataclass(frozen=True, slots=True)
-class Cards:
+class Cards(msgspec.Struct, frozen=True):
     """What nvidia-smi lists.
 
     Attributes:

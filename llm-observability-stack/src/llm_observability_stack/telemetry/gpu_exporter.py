@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests.objects import Pod, nodes
 from edge_llm_tests.reads import see
 
@@ -35,8 +35,7 @@ _MOUNTING = re.compile(
 _LOADED = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)")
 
 
-@dataclass(frozen=True, slots=True)
-class ExporterFault:
+class ExporterFault(msgspec.Struct, frozen=True):
     """A fault of a GPU exporter's pod.
 
     Attributes:

@@ -1,9 +1,9 @@
 """What is wrong with the GPU series: absent, old, of too few cards, without the pod that holds the card."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
 from edge_llm_tests.objects import Pod
 
 from llm_observability_stack.telemetry.cards import Cards
@@ -21,8 +21,7 @@ _POD_LABELS = ("exported_pod", "pod_name", "exported_pod_name", "pod")
 _NO_CARDS = Cards(frozenset(), sliced=False, shares_memory=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesFault:
+class SeriesFault(msgspec.Struct, frozen=True):
     """A fault of the GPU series.
 
     Attributes:

@@ -1,9 +1,9 @@
 """Prometheus objects and ServiceMonitors: which monitor is selected, and what it finds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import flag, integer, mapping, objects, text, texts
 from edge_llm_tests.objects import Service
@@ -19,8 +19,7 @@ _PROMETHEUSES = "/apis/monitoring.coreos.com/v1/prometheuses"
 _NOT_FOUND = 404
 
 
-@dataclass(frozen=True, slots=True)
-class Monitor(Meta):
+class Monitor(Meta, frozen=True):
     """A ServiceMonitor."""
 
     @property
@@ -55,8 +54,7 @@ class Monitor(Meta):
         return tuple(name for raw in objects(self.raw, "spec", "endpoints") if (name := text(raw, "port")))
 
 
-@dataclass(frozen=True, slots=True)
-class PrometheusObject(Meta):
+class PrometheusObject(Meta, frozen=True):
     """A Prometheus of the operator."""
 
     def selector(self, name: str) -> Mapping[str, Any] | None:
@@ -99,8 +97,7 @@ def prometheus_objects(recording: Recording) -> tuple[PrometheusObject, ...]:
     return tuple(PrometheusObject(raw) for raw in _items(recording, _PROMETHEUSES))
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """Whether any Prometheus selects a monitor: True, False, or None where that hangs on what was not read.
 
     Attributes:

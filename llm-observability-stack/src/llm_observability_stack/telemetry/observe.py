@@ -1,10 +1,10 @@
 """The observed state of telemetry: what the reads of a recording show of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypedDict
 
+import msgspec
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.objects import (
     EndpointSlice,
@@ -39,8 +39,7 @@ class PodName(TypedDict, total=False):
     pod: str
 
 
-@dataclass(frozen=True)
-class TelemetryState:
+class TelemetryState(msgspec.Struct, frozen=True):
     """What was seen of Prometheus, its objects, its targets, and of what it sends to.
 
     Attributes:

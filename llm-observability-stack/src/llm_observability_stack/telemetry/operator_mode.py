@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from edge_llm_tests.reads import see
 
 from llm_observability_stack.telemetry.monitors import Monitor, selection
@@ -23,8 +23,7 @@ _UNKNOWN = re.compile(
 _SAID_LIMIT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorFault:
+class MonitorFault(msgspec.Struct, frozen=True):
     """Why a role's monitor does not lead to a target."""
 
     reason: str

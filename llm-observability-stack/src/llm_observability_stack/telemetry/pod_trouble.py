@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 from edge_llm_tests.objects import Container, Event, Pod
 
 __all__ = ["Trouble", "pod_trouble", "worst_trouble"]
@@ -24,8 +24,7 @@ _FLAPS = 3
 _SAID_LIMIT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     """What is wrong with a pod.
 
     Attributes:

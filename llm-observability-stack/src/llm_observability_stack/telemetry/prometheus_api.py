@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import MalformedError, mapping, number, objects, text
 from edge_llm_tests.objects.meta import moment
@@ -83,8 +83,7 @@ def seconds(duration: str) -> float:
     return sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """One scrape target.
 
     Attributes:
@@ -111,8 +110,7 @@ class Target:
         return f"{self.job} ({self.url})"
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
+class Targets(msgspec.Struct, frozen=True):
     """Active targets, and how many were dropped by relabelling, by scrape pool."""
 
     active: tuple[Target, ...]
@@ -163,8 +161,7 @@ def targets(recording: Recording) -> Targets:
     return Targets(tuple(_target(raw) for raw in _listed(data, "activeTargets")), dropped)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One rule, and since when each of its alerts is active."""
 
     name: str
@@ -174,8 +171,7 @@ class Rule:
     firing_since: tuple[datetime, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroup:
+class RuleGroup(msgspec.Struct, frozen=True):
     """A loaded group of rules."""
 
     name: str
@@ -205,8 +201,7 @@ def rule_groups(recording: Recording) -> tuple[RuleGroup, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Alertmanagers:
+class Alertmanagers(msgspec.Struct, frozen=True):
     """URLs of the Alertmanagers that Prometheus sends to, and of those it found and dropped."""
 
     active: tuple[str, ...]
@@ -222,8 +217,7 @@ def alertmanagers(recording: Recording) -> Alertmanagers:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """One series of an instant query: its labels, its value, the time it holds for."""
 
     labels: Mapping[str, Any]

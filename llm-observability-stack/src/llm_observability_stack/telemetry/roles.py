@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.fields import MalformedError, mapping, objects, text
 from edge_llm_tests.objects import Pod, Workload, daemonsets, pods
@@ -66,8 +66,7 @@ def _image_name(image: str) -> str:
     return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(msgspec.Struct, frozen=True):
     """The pods that matter to telemetry.
 
     Attributes:
@@ -75,7 +74,7 @@ class Cast:
         holders: Running pods that were given a GPU, in whatever form (whole, MIG slice, time slice).
     """
 
-    by_role: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict)
+    by_role: Mapping[str, tuple[Pod, ...]] = msgspec.field(default_factory=dict)
     holders: tuple[Pod, ...] = ()
 
     def of(self, role: str) -> tuple[Pod, ...]:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.prometheus_api import Sample, Target, Targets
@@ -31,8 +32,7 @@ _ERRORS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScrapeFault:
+class ScrapeFault(msgspec.Struct, frozen=True):
     """A fault of one target, or of a role that has none.
 
     Attributes:

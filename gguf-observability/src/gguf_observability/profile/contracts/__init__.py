@@ -1,9 +1,9 @@
 """The promises of the served model, in the order of the ladder."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from edge_llm_tests.contract import Contract, Result
+from msgspec.structs import replace
 
 from gguf_observability.profile.contracts.memory import context, processor, vram
 from gguf_observability.profile.contracts.pace import clocks, requests, stable

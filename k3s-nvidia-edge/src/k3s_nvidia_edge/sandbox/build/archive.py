@@ -6,9 +6,10 @@ import json
 import platform
 import tarfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.layer import Layer
 
@@ -21,8 +22,7 @@ LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
 INDEX: Final = "application/vnd.oci.image.index.v1+json"
 
 
-@dataclass(frozen=True, slots=True)
-class ImageConfig:
+class ImageConfig(msgspec.Struct, frozen=True):
     """How a container of the image starts when its pod says nothing else."""
 
     entrypoint: tuple[str, ...] = ()

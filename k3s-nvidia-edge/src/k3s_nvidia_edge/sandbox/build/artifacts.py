@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.cache import Cache, content_key
 from k3s_nvidia_edge.sandbox.build.component import Component
@@ -16,8 +17,7 @@ __all__ = ["Artifacts", "gather"]
 CNI: str = "cni"
 
 
-@dataclass(frozen=True, slots=True)
-class Artifacts:
+class Artifacts(msgspec.Struct, frozen=True):
     """The outputs of the components that were asked for.
 
     Attributes:

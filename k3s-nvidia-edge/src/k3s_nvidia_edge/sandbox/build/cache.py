@@ -6,9 +6,10 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.errors import BuildBusyError
 
@@ -36,8 +37,7 @@ def content_key(parts: Iterable[str | bytes]) -> str:
     return digest.hexdigest()[:KEY_LENGTH]
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(msgspec.Struct, frozen=True):
     """The directory of outputs, and what may be done to it."""
 
     root: Path

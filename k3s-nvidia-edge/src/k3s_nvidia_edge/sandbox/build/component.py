@@ -1,14 +1,13 @@
 """A component: one thing that is built, with its version, what it is made of and how, and what it costs."""
 
-from dataclasses import dataclass
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.recipes import Recipe
 
 __all__ = ["Component"]
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(msgspec.Struct, frozen=True):
     """One thing that is built and cached.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.archive import write_archive
 from k3s_nvidia_edge.sandbox.build.layer import Layer, LayerFile, describe, tree, write_layer
@@ -14,8 +15,7 @@ from k3s_nvidia_edge.sandbox.build.workshop import Workshop
 __all__ = ["ImageArchive", "assemble", "read_archive", "reference"]
 
 
-@dataclass(frozen=True, slots=True)
-class ImageArchive:
+class ImageArchive(msgspec.Struct, frozen=True):
     """An image in a file.
 
     Attributes:

@@ -6,17 +6,17 @@ import json
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 __all__ = ["Layer", "LayerFile", "describe", "tree", "write_layer"]
 
 CHUNK_BYTES: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class LayerFile:
+class LayerFile(msgspec.Struct, frozen=True):
     """One file, directory or symbolic link of a layer.
 
     Attributes:
@@ -32,8 +32,7 @@ class LayerFile:
     mode: int = 0o644
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """A layer on disk."""
 
     path: Path

@@ -7,9 +7,10 @@ the other compiles, which waits for the processor.
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.artifacts import Artifacts, gather
 from k3s_nvidia_edge.sandbox.build.cache import Cache, default_cache_dir
@@ -41,8 +42,7 @@ SPOKEN_IN_MINUTES_S: Final = 90
 GO_CACHES_MIB: Final = 9_700  # what Go's module and build caches grow by, measured
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True):
     """What a build would do about one component.
 
     Attributes:
@@ -115,8 +115,7 @@ def build(
     return gather(components, outputs, cache)
 
 
-@dataclass(frozen=True, slots=True)
-class _Site:
+class _Site(msgspec.Struct, frozen=True):
     """What all components of one build share."""
 
     cache: Cache

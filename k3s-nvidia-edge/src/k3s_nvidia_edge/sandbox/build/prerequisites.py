@@ -3,9 +3,10 @@
 import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.errors import BuildError
 from k3s_nvidia_edge.sandbox.build.process import Processes
@@ -17,8 +18,7 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 LOCK_PATIENCE_S: Final = 300  # another package manager at work ends in minutes
 
 
-@dataclass(frozen=True, slots=True)
-class Prerequisite:
+class Prerequisite(msgspec.Struct, frozen=True):
     """One thing that the operating system has to provide.
 
     Attributes:

