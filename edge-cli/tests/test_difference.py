@@ -3,7 +3,10 @@
 import json
 from typing import Any
 
+import pytest
 from edge_cli.difference import Change, Kind, difference
+
+PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n{}\n-----END PRIVATE KEY-----\n"
 
 
 def manifest(*documents: dict[str, Any]) -> str:
@@ -77,6 +80,49 @@ def test_what_looks_like_a_secret_elsewhere_is_hidden() -> None:
 
     (change,) = difference(with_url("hunter2"), with_url("hunter3"), "space")
     assert "hunter" not in "\n".join(change.lines)
+
+
+def container(**more: Any) -> dict[str, Any]:
+    return {"template": {"spec": {"containers": [{"name": "c", **more}]}}}
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        lambda s: thing("Deployment", "d", spec=container(env=[{"name": "OPENAI_API_KEY", "value": s}])),
+        lambda s: thing("Deployment", "d", spec=container(args=["--password", s])),
+        lambda s: thing("Deployment", "d", spec=container(args=[f"--api-key={s}"])),
+        lambda s: thing("ConfigMap", "c", data={"app.ini": f"[db]\n\ndb_password: {s}\nport: 1\n"}),
+        lambda s: thing("ConfigMap", "c", data={"app.json": json.dumps({"admin": {"password": s}})}),
+        lambda s: thing("ConfigMap", "c", data={"key": PEM.format(s)}),
+        lambda s: thing("Prometheus", "p", spec={"remoteWrite": [{"bearerToken": s}]}),
+        lambda s: thing("Grafana", "g", spec={"password": int.from_bytes(s.encode()[:6])}),
+        lambda s: {"kind": "List", "metadata": {"name": "l"}, "items": [thing("Secret", "s", data={"x": s})]},
+        lambda s: thing(
+            "Secret",
+            "s",
+            metadata={"annotations": {"kubectl.kubernetes.io/last-applied-configuration": f'{{"x":"{s}"}}'}},
+        ),
+        lambda s: thing("Secret", "s", data=s),
+    ],
+)
+def test_a_secret_is_hidden_wherever_it_stands_and_its_change_is_told(holder: Any) -> None:
+    secrets = ("0ldS3cr3tV4lu3xyz", "n3wS3cr3tV4lu3xyz")
+    (change,) = difference(*(manifest(holder(secret)) for secret in secrets), "space")
+    text = "\n".join(change.lines)
+    for secret in secrets:
+        assert secret not in text
+        assert str(int.from_bytes(secret.encode()[:6])) not in text
+    assert "redacted" in text or "another value" in text
+
+
+def test_a_variable_that_is_put_before_a_secret_changes_no_secret() -> None:
+    token, other = ({"name": name, "value": f"s3cr3tV4lu3{name}"} for name in ("API_TOKEN", "A_TOKEN"))
+    before = manifest(thing("Deployment", "d", spec=container(env=[token])))
+    after = manifest(thing("Deployment", "d", spec=container(env=[other, token])))
+    (change,) = difference(before, after, "space")
+    assert "another value" not in "\n".join(change.lines)
+    assert "A_TOKEN" in "\n".join(change.lines)
 
 
 def test_documents_that_are_no_objects_are_passed_over() -> None:

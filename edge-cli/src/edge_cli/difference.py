@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 from edge_llm_tests.redact import redact_text
 
+from edge_cli.concealment import ANOTHER, concealed
+
 __all__ = ["Change", "Kind", "difference"]
 
 _CONTEXT_LINES = 2
@@ -76,28 +78,13 @@ def _is_kept(document: Mapping[str, Any]) -> bool:
 def _lines(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     if old == new:
         return ()
-    hidden = _hidden(old, new) if old.get("kind") == "Secret" else (old, new)
-    before, after = (_text(each).splitlines() for each in hidden)
+    before, after = (_text(each).splitlines() for each in concealed(old, new))
     lines = list(unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))[2:]
-    return tuple(redact_text(line)[0] for line in lines)
+    # once more line by line: `password: 12345` is no text, and is one here
+    return tuple(line if ANOTHER in line else redact_text(line)[0] for line in lines)
 
 
 def _text(document: Mapping[str, Any]) -> str:
     import yaml  # noqa: PLC0415 - see `_objects`
 
     return str(yaml.safe_dump(dict(document), sort_keys=True))
-
-
-def _hidden(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Both Secrets without their values; a value that changes is said to."""
-    hidden: tuple[dict[str, Any], dict[str, Any]] = (dict(old), dict(new))
-    for section in ("data", "stringData"):
-        before, after = old.get(section) or {}, new.get(section) or {}
-        if before:
-            hidden[0][section] = dict.fromkeys(before, "<hidden>")
-        if after:
-            hidden[1][section] = {
-                key: "<hidden, another value>" if key in before and before[key] != value else "<hidden>"
-                for key, value in after.items()
-            }
-    return hidden
