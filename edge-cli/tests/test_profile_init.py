@@ -200,6 +200,7 @@ def test_a_model_of_a_shipped_profile_keeps_its_digest(edge: Edge) -> None:
     assert code == 0
     written = yaml.safe_load(Path("edge-profile.yaml").read_text())
     assert written["spec"]["serving"]["models"][0]["digest"].startswith("0a109f422b47")
+    assert written["values"]["serving"]["models"][0]["name"] == "nomic-embed-text:latest"
     assert "memory unknown" in err
 
 

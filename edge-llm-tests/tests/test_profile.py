@@ -90,6 +90,15 @@ def test_an_empty_file_promises_the_defaults(tmp_path: Path) -> None:
         ("- a", "not a mapping", "write keys"),
         ("extends: a\nextends: b", "key `extends` stands twice", "correct the file"),
         ("spec: {gpu: {count: 1, count: 2}}", "key `count` stands twice", "correct the file"),
+        ("values: {gpu: {when: 2026-01-01}}", "`values.gpu.when`: 2026-01-01 is no value", "quote"),
+        ("values: {gpu: {x: [1, !!set {a}]}}", "`values.gpu.x[1]`", "quote"),
+        ("values: {gpu: {x: !!binary aGk=}}", "`values.gpu.x`", "quote"),
+        ("values: {gpu: {x: .inf}}", "`values.gpu.x`: inf", "numbers"),
+        ("values: {gpu: {1: x}}", "the key `values.gpu.1` is no text", "quote"),
+        ("values: {1: {x: 1}}", "the key `values.1` is no text", "quote"),
+        ("values: {gpu: {x: " + "[" * 60 + "]" * 60 + "}}", "nested deeper than 50 levels", "write"),
+        ("simulated: 'yes'", "`simulated` is neither true nor false", "leave it out"),
+        ("values: {gpu: &a {x: *a}}", "an alias stands inside of what it names", "correct the file"),
     ],
 )
 def test_a_wrong_profile_names_the_key_and_the_nearest_right_one(
@@ -107,6 +116,25 @@ def test_a_profile_that_extends_itself_is_refused(tmp_path: Path) -> None:
     own(tmp_path, f"extends: {name}")
     with pytest.raises(ProfileError, match="circle"):
         load_profile(name, (LAYER,))
+
+
+@pytest.mark.parametrize("base", ["base.yaml", "./base.yaml", "../here/base.yaml"])
+def test_a_file_that_is_extended_is_named_as_seen_from_the_one_that_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str
+) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder in (here, elsewhere):
+        folder.mkdir()
+    (here / "base.yaml").write_text("extends: rtx-4090\nspec: {gpu: {count: 7}}\n")
+    own(here, f"extends: {base}\n")
+    monkeypatch.chdir(elsewhere)
+    assert load_profile("../here/own.yaml", (LAYER,)).specs["gpu"].count == 7
+    assert load_profile(str(here / "own.yaml"), (LAYER,)).specs["gpu"].count == 7
+
+
+def test_what_stands_on_simulated_parts_cannot_say_that_it_does_not(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("extends: rtx-4090\nsimulated: true\n")
+    assert load_profile(own(tmp_path, "extends: ./base.yaml\nsimulated: false\n"), (LAYER,)).simulated
 
 
 def test_an_absent_file_is_named() -> None:

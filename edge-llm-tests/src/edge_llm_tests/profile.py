@@ -3,6 +3,7 @@
 Each owner ships its part of a profile in its own package; a user's file extends one of them.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
@@ -21,6 +22,7 @@ __all__ = ["Profile", "is_file", "load_profile", "merge", "profile_names"]
 SCHEMA = "edge.profile/v1"
 _KEYS = ("schema", "description", "extends", "spec", "values", "simulated")
 _DEPTH_LIMIT = 8
+_NESTING_LIMIT = 50
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -81,7 +83,7 @@ def load_profile(name: str, layers: tuple[Layer, ...]) -> Profile:
             raise ProfileError(
                 f"profile {name}: `values.{release}` is not a mapping", "give Helm values as keys"
             )
-    return Profile(name, str(merged.get("description", "")), specs, values, merged.get("simulated") is True)
+    return Profile(name, str(merged.get("description", "")), specs, values, merged.get("simulated", False))
 
 
 def _section(raw: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
@@ -144,10 +146,48 @@ def _resolve(name: str, layers: tuple[Layer, ...], depth: int) -> dict[str, Any]
         if base is not None and not isinstance(base, str):
             raise ProfileError(f"{source}: `extends` is not a name", "name one profile")
         own = {key: value for key, value in raw.items() if key != "extends"}
+        _require_plain(source, own)
         if base:
-            inherited = merge(inherited, _resolve(base, layers, depth + 1))
+            inherited = merge(inherited, _resolve(_beside(name, base), layers, depth + 1))
         merged = merge(merged, own)
-    return merge(inherited, merged)  # what one owner extends must not go over what another one says
+    both = merge(inherited, merged)  # what one owner extends must not go over what another one says
+    # what stands on simulated parts does so under every name
+    return both | {"simulated": True} if inherited.get("simulated") else both
+
+
+def _beside(name: str, base: str) -> str:
+    """What a file extends, as seen from here: another file is named as seen from the first one."""
+    return str(Path(name).parent / Path(base).expanduser()) if is_file(name) and is_file(base) else base
+
+
+def _require_plain(source: str, own: Mapping[str, Any]) -> None:
+    """See that all of it is what JSON has: YAML knows dates, sets and keys that Helm cannot be given."""
+    for wrong in _odd("", own, 0):
+        raise ProfileError(f"{source}: {wrong}", "write texts, numbers, true or false; quote what is a text")
+    if not isinstance(own.get("simulated", False), bool):
+        raise ProfileError(f"{source}: `simulated` is neither true nor false", "leave it out, or write true")
+
+
+def _odd(where: str, value: Any, depth: int) -> Iterator[str]:
+    """What is wrong in a value, with its place."""
+    if depth > _NESTING_LIMIT:
+        yield f"`{where[:80]}...` is nested deeper than {_NESTING_LIMIT} levels"
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            place = f"{where}.{key}" if where else f"{key}"
+            if isinstance(key, str):
+                yield from _odd(place, inner, depth + 1)
+            else:
+                yield f"the key `{place}` is no text"
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _odd(f"{where}[{index}]", inner, depth + 1)
+    elif not _is_plain(value):
+        yield f"`{where}`: {str(value)[:80]} is no value of a profile"
+
+
+def _is_plain(value: Any) -> bool:
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, str | int | None)
 
 
 def is_file(name: str) -> bool:

@@ -61,11 +61,11 @@ def create(  # noqa: PLR0917 - typer passes options by name
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - with the command
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - with the command
-    from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - with the command
 
     from edge_cli.bundle.packing import Order, pack  # noqa: PLC0415 - with the command
     from edge_cli.helm_program import find_helm  # noqa: PLC0415 - with the command
     from edge_cli.k3s_files import k3s_files  # noqa: PLC0415 - with the command
+    from edge_cli.own_profile import right_profile  # noqa: PLC0415 - with the command
     from edge_cli.render.progress import error_console, showing  # noqa: PLC0415 - with the command
     from edge_cli.sandbox import built_helm, built_images  # noqa: PLC0415 - with the command
     from edge_cli.supply import load_supply  # noqa: PLC0415 - with the command
@@ -73,7 +73,7 @@ def create(  # noqa: PLR0917 - typer passes options by name
     if not out.parent.is_dir() or (out.exists() and not out.is_file()):
         raise UsageError(f"{out}: no file can be put there", "name a file in a folder that is there")
     layers = load_layers()
-    chosen = load_profile(_named(profile), layers)
+    chosen = right_profile(_named(profile), layers)
     architecture = _architecture(arch)
     charts = load_supply(layers).charts(find_helm(built_helm()))
     with showing(error_console(), (_ROW,)) as tell:

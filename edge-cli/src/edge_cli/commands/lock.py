@@ -43,12 +43,13 @@ def lock(
     6 no answer, 7 refused.
     """
     from edge_llm_tests import load_layers  # noqa: PLC0415 - `edge lock --help` needs none of it
-    from edge_llm_tests.profile import load_profile, profile_names  # noqa: PLC0415 - as above
+    from edge_llm_tests.profile import profile_names  # noqa: PLC0415 - as above
 
     from edge_cli.lock import load_lock  # noqa: PLC0415 - as above
+    from edge_cli.own_profile import right_profile  # noqa: PLC0415 - as above
 
     layers = load_layers()
-    loaded = [load_profile(name, layers) for name in profile or profile_names(layers)]
+    loaded = [right_profile(name, layers) for name in profile or profile_names(layers)]
     wanted = tuple(each for each in loaded if profile or not each.simulated)
     old = load_lock(layers)
     if check:

@@ -65,14 +65,12 @@ def check(name: _Name) -> None:
     """Check that a profile has only keys and values that are known; the first wrong one is named."""
     from edge_llm_tests import load_layers  # noqa: PLC0415 - with the command
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - with the command
-    from k3s_nvidia_edge.node import node_settings  # noqa: PLC0415 - with the command
 
-    from edge_cli.own_profile import require_known_releases  # noqa: PLC0415 - with the command
+    from edge_cli.own_profile import require_known_values  # noqa: PLC0415 - with the command
 
     layers = load_layers()
     found = load_profile(name, layers)
-    require_known_releases(found, layers)
-    node_settings(name, found.values)
+    require_known_values(found, layers)
     asked = sum(contract.applies(found.specs[layer.name]) for layer in layers for contract in layer.contracts)
     sys.stdout.write(f"profile {name} is right: {asked} contracts apply\n")
 
@@ -164,6 +162,7 @@ def _wishes(
 ) -> "tuple[Wish, ...]":
     """The models that --model names, with the digests that shipped profiles know, and what fits of each."""
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - see `init`
+    from edge_llm_tests.ollama import canonical  # noqa: PLC0415 - see `init`
     from edge_llm_tests.profile import load_profile, profile_names  # noqa: PLC0415 - see `init`
 
     from edge_cli.model_file import fit_of  # noqa: PLC0415 - see `init`
@@ -172,7 +171,7 @@ def _wishes(
     if not given:
         return ()
     known = {
-        each.name: each.digest
+        canonical(each.name): each.digest
         for profile_name in profile_names(layers)
         for each in load_profile(profile_name, layers).specs["serving"].models
     }
@@ -184,7 +183,8 @@ def _wishes(
         if not name or (equals and not file):
             raise UsageError(f"--model {each}: not NAME or NAME=FILE", "write --model qwen2.5:7b=FILE.gguf")
         fit = fit_of(Path(file).expanduser(), room_mib, context) if file else None
-        wishes.append(Wish(name, known.get(name, ""), fit))
+        listed = canonical(name)
+        wishes.append(Wish(listed, known.get(listed, ""), fit))
     return tuple(wishes)
 
 
@@ -192,16 +192,15 @@ def _write(output: Path, proposal: "Proposal", layers: "tuple[Layer, ...]") -> N
     """Write the file, once it was seen to be a profile; complete or not at all."""
     import yaml  # noqa: PLC0415 - see `init`
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - see `init`
-    from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - see `init`
-    from k3s_nvidia_edge.node import node_settings  # noqa: PLC0415 - see `init`
+
+    from edge_cli.own_profile import right_profile  # noqa: PLC0415 - see `init`
 
     head = "# Proposed by `edge profile init`; yours to edit. `edge profile check` names what is wrong.\n"
     text = yaml.safe_dump(dict(proposal.document), sort_keys=False, allow_unicode=True, width=100)
     partial = output.with_name(f".{output.stem}.partial.yaml")
     try:
         partial.write_text(head + text, encoding="utf-8")
-        found = load_profile(str(partial.absolute()), layers)
-        node_settings(str(output), found.values)
+        right_profile(str(partial.absolute()), layers)
         partial.replace(output)
     except OSError as error:
         raise UsageError(

@@ -77,7 +77,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - as above
     from edge_cli.installation import install, return_from  # noqa: PLC0415 - as above
     from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
-    from edge_cli.own_profile import carried  # noqa: PLC0415 - as above
+    from edge_cli.own_profile import carried, right_profile  # noqa: PLC0415 - as above
     from edge_cli.patience import Limits  # noqa: PLC0415 - as above
     from edge_cli.render import Output  # noqa: PLC0415 - as above
     from edge_cli.render.ascent import render  # noqa: PLC0415 - as above
@@ -101,7 +101,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
     if asked:
         # a wrong name, or a bundle without it, is said before half an hour of building
-        supply.profile(load_profile(asked, layers), climbed)
+        supply.profile(right_profile(asked, layers), climbed)
     if sandbox:
         announce_build(ask=not yes)
     given = kubeconfig or settings.kubeconfig

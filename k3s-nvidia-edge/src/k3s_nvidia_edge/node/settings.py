@@ -13,8 +13,10 @@ from k3s_nvidia_edge.node.release import pinned_versions
 __all__ = ["SECTION", "NodeSettings", "node_settings"]
 
 SECTION = "k3s"
-_CRON = re.compile(r"^(\S+\s+){4}\S+$")
+_CRON = re.compile(r"(?:[\d*?/,-]+\s+){3}(?:[\d*?/,-]|[A-Za-z]{3})+\s+(?:[\d*?/,-]|[A-Za-z]{3})+")
 
+Runtime = Literal["", "runc", "crun", "nvidia", "nvidia-cdi", "nvidia-experimental"]
+"""Runtime handlers that k3s finds by itself; with another one no pod would start."""
 Component = Literal["coredns", "local-storage", "metrics-server", "servicelb", "traefik"]
 
 
@@ -33,7 +35,7 @@ class NodeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """
 
     version: str = ""
-    default_runtime: str = ""
+    default_runtime: Runtime = ""
     snapshot_schedule: str = "0 */6 * * *"
     snapshot_retention: Annotated[int, msgspec.Meta(ge=1)] = 28
     audit_days: Annotated[int, msgspec.Meta(ge=1)] = 30
@@ -75,7 +77,7 @@ def node_settings(profile: str, values: Mapping[str, Mapping[str, Any]]) -> Node
             f"{settings.version!r}",
             f"did you mean {near[0]}?" if near else f"pinned: {', '.join(pinned_versions())}",
         )
-    if not _CRON.match(settings.snapshot_schedule):
+    if not _CRON.fullmatch(settings.snapshot_schedule):
         raise ProfileError(
             f"profile {profile}: `values.{SECTION}.snapshotSchedule`: "
             f"{settings.snapshot_schedule!r} is no cron schedule",
