@@ -1,5 +1,6 @@
 """The command line: what is loaded when, and where errors end."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -138,6 +139,13 @@ def test_an_unforeseen_error_is_one_line_with_its_place(ending: End, monkeypatch
     assert "EDGE_TRACEBACK=1" in err
     monkeypatch.setenv("EDGE_TRACEBACK", "1")
     assert "Traceback" in ending(raising(KeyError("x")))[2]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EEXIST])
+def test_a_file_that_cannot_be_had_is_named(ending: End, number: int) -> None:
+    code, out, err = ending(raising(OSError(number, os.strerror(number), "/box/file")))
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith(f"edge: /box/file: {os.strerror(number)} (")
 
 
 def test_an_interrupt_exits_with_130(ending: End) -> None:

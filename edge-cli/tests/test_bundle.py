@@ -249,7 +249,38 @@ def bad_manifest(**more: Any) -> bytes:
         (b"[]", "manifest is not right"),
         (b'{"schema": "edge.bundle/v1"}', "missing required field"),
         (bad_manifest(schema="edge.bundle/v2"), "edge.bundle/v2"),
+        (bad_manifest(schema="x" * 100_000), "its schema is 'xxx"),
         (bad_manifest(extra=1), "extra"),
+        (b'{"schema": "edge.bundle/v1", "a": ' + b"[" * 50_000, "manifest is not right"),
+        (b'{"schema": "\xff"}', "manifest is not right"),
+        (bad_manifest(profile="\x1b[2Jcpu"), "which is no name"),
+        (bad_manifest(edge_version="0.1\nfaked: line"), "which is no name"),
+        (bad_manifest(created_at="2" * 301), "which is no name"),
+        (bad_manifest(architecture="\u202e46dma"), "which is no name"),
+        *(
+            (
+                bad_manifest(
+                    entries=[
+                        {"path": "images/a", "kind": "image", "size": 1, "sha256": "0" * 64, key: "a\x07"}
+                    ]
+                ),
+                "which is no name",
+            )
+            for key in ("name", "version")
+        ),
+        (
+            bad_manifest(
+                entries=[
+                    {
+                        "path": f"models/blobs/sha256-{'1' * 64}",
+                        "kind": "model",
+                        "size": 1,
+                        "sha256": "0" * 64,
+                    }
+                ]
+            ),
+            "not the one that its name says",
+        ),
         (
             bad_manifest(entries=[{"path": "images/a", "kind": "secret", "size": 1, "sha256": "0" * 64}]),
             "secret",
@@ -364,6 +395,14 @@ def test_a_bundle_that_is_cut_off(share: float, bundle: Path, store: Path, tmp_p
     cut = tmp_path / "cut"
     cut.write_bytes(content[: int(len(content) * share)])
     refused(cut, store, "bundle")
+
+
+def test_a_bundle_that_lacks_its_last_bytes(bundle: Path, store: Path, tmp_path: Path) -> None:
+    """All entries are there and right; that it was cut off shows in the checksum of the whole alone."""
+    cut = tmp_path / "cut"
+    for bytes_ in range(1, 30):
+        cut.write_bytes(bundle.read_bytes()[:-bytes_])
+        refused(cut, store, "bundle")
 
 
 def flips(content: bytes) -> Iterator[bytes]:

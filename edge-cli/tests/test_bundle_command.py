@@ -287,6 +287,28 @@ def test_a_registry_that_is_gone_leaves_no_half_bundle(
     assert [each.name for each in box.bundle.parent.iterdir() if "tar.zst" in each.name] == []
 
 
+def test_a_bundle_that_was_loaded_elsewhere_is_found_there(
+    edge: Edge, whole: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    code, _, err = edge("bundle", "load", whole.bundle, "--to", elsewhere)
+    assert code == 0
+    assert f"export EDGE_BUNDLES={elsewhere}" in err
+    assert edge("bundle", "show")[0] == 2
+    monkeypatch.setenv("EDGE_BUNDLES", str(elsewhere))
+    assert edge("bundle", "show")[0] == 0
+    loaded = load_supply(load_layers(), offline=True).loaded
+    assert loaded is not None
+    assert loaded.folder.parent == elsewhere
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_store_that_cannot_be_made_is_named(edge: Edge, whole: Box, tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    code, _, err = edge("bundle", "load", whole.bundle, "--to", tmp_path / place)
+    assert (code, "internal fault" in err, str(tmp_path / "file") in err) == (1, False, True)
+
+
 def test_loading_what_is_no_bundle_is_bad_input(edge: Edge, tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"nothing of the kind")
     code, out, err = edge("bundle", "load", tmp_path / "b")

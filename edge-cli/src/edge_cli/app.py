@@ -193,7 +193,14 @@ def _bounded(args: list[str], color: Color | None) -> int:
         _silence()
         return ExitCode.FAULT
     except OSError as error:
-        if error.filename is not None or error.errno not in _CANNOT_WRITE:
+        if error.filename is not None and error.errno is not None:
+            _traceback(error)
+            return _say(
+                f"{error.filename}: {error.strerror}",
+                "put that right, and run the same again",
+                ExitCode.FAULT,
+            )
+        if error.errno not in _CANNOT_WRITE:
             return _fault(error)
         _silence()
         return _say(
@@ -225,11 +232,15 @@ def _usage(error: Any) -> int:
     )
 
 
-def _fault(error: Exception) -> int:
+def _traceback(error: Exception) -> None:
     if os.environ.get(TRACEBACK):
         import traceback  # noqa: PLC0415 - asked for by a variable
 
         traceback.print_exception(error)
+
+
+def _fault(error: Exception) -> int:
+    _traceback(error)
     place = ""
     if error.__traceback__ is not None:
         frame = error.__traceback__

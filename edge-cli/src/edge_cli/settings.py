@@ -33,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         color: auto, always or never.
         fail_on: `advisory` makes a failing advisory contract exit with 4.
         timeout: How long to wait, such as `5m`.
+        bundles: Where loaded bundles lie; `edge bundle load` has it as --to.
     """
 
     profile: str | None = None
@@ -44,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     color: str | None = None
     fail_on: str | None = None
     timeout: str | None = None
+    bundles: str | None = None
 
 
 KEYS = Settings.__struct_fields__

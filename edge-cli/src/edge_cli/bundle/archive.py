@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -25,6 +25,8 @@ _CHUNK_BYTES = 1 << 20
 _LEVEL = 3  # models and layers hardly shrink: more would only take longer
 _WINDOW_LIMIT_BYTES = 128 << 20  # memory that unpacking takes at most
 _HEADER_LIMIT_BYTES = 64 << 10  # names are short here; a longer header is an attack
+_END = bytes.fromhex("28b52ffd2000010000")
+"""A Zstandard frame of nothing, read behind the archive: where that was cut off, it does not fit."""
 _FILE_TYPES = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
@@ -176,14 +178,34 @@ def _opened(path: Path) -> Iterator["_Rationed"]:
     try:
         raw = path.open("rb")
     except OSError as error:
-        raise BundleError(path, error.strerror or "it cannot be opened") from None
+        raise BundleError(path, str(error.strerror), "name a bundle that is there and readable") from None
     with raw:
         unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT_BYTES)
-        with unpacker.stream_reader(raw, closefd=False) as unpacked:
+        with unpacker.stream_reader(cast("IO[bytes]", _Ended(raw)), read_across_frames=True) as unpacked:
             try:
                 yield _Rationed(unpacked)
             except zstandard.ZstdError as error:
                 raise BundleError(path, f"it is no Zstandard archive, or damaged: {error}") from None
+
+
+class _Ended(io.RawIOBase):
+    """A file, and an end behind it that goes with a whole archive alone: zstandard takes half of one."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        super().__init__()
+        self._source = source
+        self._end = _END
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes: of the file, then of the end."""
+        if content := self._source.read(size):
+            return content
+        content, self._end = self._end, b""
+        return content
 
 
 class _Rationed(io.RawIOBase):

@@ -16,6 +16,8 @@ _DEPTH_LIMIT = 8
 _PATH_LIMIT = 240
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_BLOB = re.compile(r"models/blobs/sha256-(?P<sha256>[0-9a-f]{64})")  # Ollama goes by the name alone
+_TEXT_LIMIT = 300
 
 
 class BundleError(EdgeError):
@@ -23,11 +25,13 @@ class BundleError(EdgeError):
 
     exit_code = ExitCode.USAGE
 
-    def __init__(self, bundle: object, said: str) -> None:
-        super().__init__(
-            f"bundle {bundle}: {said}",
-            "nothing of it was kept; fetch it again, and ask who made it if it persists",
-        )
+    def __init__(
+        self,
+        bundle: object,
+        said: str,
+        step: str = "nothing of it was kept; fetch it again, and ask who made it if it persists",
+    ) -> None:
+        super().__init__(f"bundle {bundle}: {said}", step)
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -114,11 +118,14 @@ def parse_manifest(content: bytes, bundle: object, limits: Limits = LIMITS) -> M
     try:
         schema = msgspec.json.decode(content, type=_Head).schema
         if schema != SCHEMA:
-            raise BundleError(bundle, f"its schema is {schema!r}; this version reads {SCHEMA!r}")
+            raise BundleError(bundle, f"its schema is {schema[:80]!r}; this version reads {SCHEMA!r}")
         manifest = msgspec.json.decode(content, type=Manifest)
-    except msgspec.DecodeError as error:
-        raise BundleError(bundle, f"its manifest is not right: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleError(bundle, f"its manifest is not right: {str(error)[:_TEXT_LIMIT]}") from None
     _check_numbers(manifest, bundle, limits)
+    about = (manifest.profile, manifest.architecture, manifest.edge_version, manifest.created_at)
+    if odd := next((each for each in about if not _is_shown(each)), ""):
+        raise BundleError(bundle, f"its manifest holds {odd[:80]!r}, which is no name")
     seen: set[str] = set()
     for entry in manifest.entries:
         if said := _wrong(entry):
@@ -162,6 +169,15 @@ def _wrong(entry: Entry) -> str:
         return "its path is not one of a bundle (no `..`, no absolute or hidden names)"
     if not _SHA256.fullmatch(entry.sha256):
         return "its checksum is no SHA-256"
+    if (blob := _BLOB.fullmatch(entry.path)) and blob["sha256"] != entry.sha256:
+        return "its checksum is not the one that its name says"
+    if odd := next((each for each in (entry.name, entry.version) if not _is_shown(each)), ""):
+        return f"it is of {odd[:80]!r}, which is no name"
     if any(each and not _DIGEST.fullmatch(each) for each in (entry.digest, entry.index)):
         return "its digest is no SHA-256"
     return ""
+
+
+def _is_shown(text: str) -> bool:
+    """Whether it is what a terminal shows on part of a line, and does nothing else with."""
+    return len(text) <= _TEXT_LIMIT and text.isprintable()

@@ -14,6 +14,7 @@ from edge_llm_tests.errors import EdgeError, UsageError
 
 from edge_cli.bundle.archive import read_bundle
 from edge_cli.bundle.manifest import LIMITS, NAME, BundleError, Entry, Limits, Manifest, parse_manifest
+from edge_cli.settings import load_settings
 
 __all__ = ["Loaded", "current_bundle", "has_bundle", "load_bundle", "store_folder", "verify_bundle"]
 
@@ -49,9 +50,10 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 def store_folder(given: Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
-    """Where loaded bundles lie: `$XDG_DATA_HOME/edge/bundles` unless told otherwise."""
-    if given is not None:
-        return given.expanduser().absolute()
+    """Where loaded bundles lie: `$XDG_DATA_HOME/edge/bundles` unless a flag or the settings say otherwise."""
+    told = given or load_settings(environ).bundles
+    if told is not None:
+        return Path(told).expanduser().absolute()
     home = environ.get("XDG_DATA_HOME", "")
     base = Path(home) if home.startswith("/") else Path("~/.local/share").expanduser()
     return base / "edge" / "bundles"
@@ -110,7 +112,7 @@ def current_bundle(store: Path) -> Loaded:
         name = (store / _CURRENT).read_text(encoding="utf-8").strip()
         folder = store / Path(name).name
         content = (folder / NAME).read_bytes()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         raise UsageError(f"no bundle is loaded in {store}", "load one: `edge bundle load FILE`") from None
     return Loaded(folder, parse_manifest(content, folder))
 
@@ -146,7 +148,7 @@ class _Unpacked:
             raise EdgeError(
                 f"bundle {self._bundle} unpacks to {manifest.total_bytes >> 20} MiB, and "
                 f"{self._folder.parent} has {free >> 20} MiB free",
-                "free some space, or load it elsewhere with --to",
+                "free some space, or load it elsewhere with EDGE_BUNDLES=DIR, which `edge up` heeds too",
             )
         return self._place
 

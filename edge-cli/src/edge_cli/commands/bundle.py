@@ -126,6 +126,8 @@ def load(file: FileArgument, to: ToOption = None) -> None:
         say = _saying(tell)
         loaded = load_bundle(file, store_folder(to), tell=lambda entry: say(f"unpacking {entry.path}"))
     _summary(loaded.manifest, loaded.folder)
+    if loaded.folder.parent != store_folder():
+        typer.echo(f"for `edge up --offline`: export EDGE_BUNDLES={loaded.folder.parent}", err=True)
 
 
 @bundle.command()
