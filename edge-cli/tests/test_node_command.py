@@ -4,6 +4,7 @@ The host is a temporary folder; systemd and k3s are SIMULATED, its files and lay
 """
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -205,6 +206,16 @@ def test_offline_nothing_is_asked_of_a_release_page(root: Path, files: str) -> N
     found = node.agreed_undertaking(None, "cpu", layers, Path(files), install=True, offline=True)
     assert found is not None
     assert found.folder == Path(files)
+
+
+def test_uninstall_forgets_what_was_taken_away_by_hand(edge: Edge, root: Path, files: str) -> None:
+    assert edge("node", "install", "--profile", "cpu", "--k3s-from", files, "--yes")[0] == 0
+    for folder in ("etc", "usr/local/bin", "var/lib/rancher", "var/lib/kubelet"):
+        shutil.rmtree(root / folder)
+    code, out, _ = edge("node", "uninstall", "--yes")
+    assert (code, out) == (0, "Nothing to remove: no k3s on this host was installed by `edge`.\n")
+    assert not (root / "var/lib/edge").exists()
+    assert edge("node", "status")[1].startswith("state       no cluster (")
 
 
 def test_uninstall_asks_keeps_data_and_purges_when_told(edge: Edge, root: Path, files: str) -> None:

@@ -1,5 +1,6 @@
 """Installing below a prefix: files, modes, checksums, order, a second run, interruption, refusal."""
 
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from k3s_nvidia_edge.node import (
     installation,
     look,
     page_source,
+    removable,
 )
+from k3s_nvidia_edge.node import survey as survey_module
 from k3s_nvidia_edge.node.installation import ChecksumError
 from k3s_nvidia_edge.node.record import load_record
 
@@ -118,6 +121,8 @@ def test_a_file_that_is_missing_is_named(box: Any) -> None:
         ("/etc/systemd/system/k3s-agent.service", "a systemd unit"),
         ("/etc/rancher/k3s/config.yaml", "settings of k3s"),
         ("/etc/rancher/k3s/k3s.yaml", "settings of k3s"),
+        ("/etc/rancher/k3s/audit-policy.yaml", "settings of k3s"),
+        ("/etc/rancher/k3s/config.yaml.d/10-mine.yaml", "settings of k3s"),
         ("/var/lib/rancher/k3s/server/token", "data of k3s"),
         ("/etc/kubernetes/admin.conf", "another Kubernetes"),
         ("/var/lib/rancher/rke2/server/token", "another Kubernetes"),
@@ -226,6 +231,97 @@ def test_a_service_that_came_up_late_completes_the_run(box: Any) -> None:
     assert box.plan().notes == ()
 
 
+@pytest.mark.parametrize(
+    "link", ["/etc/rancher", "/etc", "/var/lib", "/var/lib/rancher/k3s", "/usr/local/bin"]
+)
+def test_a_link_that_leads_out_of_the_host_is_not_followed(box: Any, link: str) -> None:
+    outside = box.root.parent / "outside"
+    outside.mkdir()
+    here = box.path(link)
+    here.parent.mkdir(parents=True, exist_ok=True)
+    if here.is_dir():
+        here.rmdir()
+    here.symlink_to(outside)
+    before = box.tree()
+    with pytest.raises(UsageError, match=r"leads to .*/outside.*, out of .*/host"):
+        box.install()
+    assert list(outside.iterdir()) == []
+    assert box.tree() == before
+    assert not (box.systemd / "calls").exists()
+
+
+def test_links_that_go_in_a_circle_are_named(box: Any) -> None:
+    box.path("/usr/local/bin").rmdir()
+    box.path("/usr/local/bin").symlink_to("bin")
+    with pytest.raises(UsageError, match=r"/usr/local/bin.*circle"):
+        box.install()
+
+
+def test_a_link_within_the_host_is_followed(box: Any) -> None:
+    box.path("/disk/rancher").mkdir(parents=True)
+    box.path("/var/lib").mkdir(parents=True)
+    box.path("/var/lib/rancher").symlink_to("../../disk/rancher")
+    box.install()
+    assert box.path("/disk/rancher/k3s/agent/images").is_dir()
+    assert box.plan().steps == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "words"),
+    [
+        ("/etc/rancher", False, "/etc/rancher is a file, and k3s has a folder there"),
+        ("/usr/local/bin/k3s", True, "/usr/local/bin/k3s is no file, and k3s has one there"),
+        ("/etc/systemd/system/k3s.service", True, "k3s.service is no file, and k3s has one there"),
+    ],
+)
+def test_what_is_of_another_kind_is_in_the_way(box: Any, path: str, folder: bool, words: str) -> None:
+    if folder:
+        box.path(path).mkdir(parents=True)
+    else:
+        box.put(path)
+    with pytest.raises(UsageError, match=f"{words}.*move it away") as refused:
+        box.install()
+    assert refused.value.exit_code is ExitCode.USAGE
+    assert not box.path("/var/lib/edge").exists()
+
+
+@pytest.mark.parametrize("path", ["/usr/local/bin", "/etc", "/var/lib"])
+def test_a_file_system_that_is_read_only_is_named_and_root_is_not_asked_for(
+    box: Any, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = box.path(path)
+    closed.mkdir(parents=True, exist_ok=True)
+
+    def is_closed(folder: Path) -> bool:
+        return folder == closed or closed in folder.parents
+
+    may = os.access
+    monkeypatch.setattr(
+        survey_module.os, "access", lambda folder, mode: not is_closed(Path(folder)) and may(folder, mode)
+    )
+    monkeypatch.setattr(survey_module, "_is_read_only", is_closed)
+    with pytest.raises(
+        UsageError, match=rf"nobody may write to {path}.*read-only.*mount it writable"
+    ) as refused:
+        box.install()
+    assert "sudo" not in str(refused.value)
+
+
+def test_what_is_not_root_s_to_write_asks_for_root(box: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey_module.os, "access", lambda *_: False)
+    with pytest.raises(UsageError, match=r"this is not root.*sudo"):
+        box.install()
+
+
+def test_settings_that_the_administrator_adds_to_ours_are_no_other_cluster(box: Any) -> None:
+    box.install()
+    mine = box.put("/etc/rancher/k3s/config.yaml.d/90-mine.yaml", "node-label: [a=b]\n")
+    assert box.plan().foreign == ()
+    assert box.plan().steps == ()
+    box.install(NodeSettings(snapshot_retention=7))
+    assert mine.read_text() == "node-label: [a=b]\n"
+
+
 def test_the_default_runtime_needs_its_program(box: Any) -> None:
     settings = NodeSettings(default_runtime="nvidia")
     with pytest.raises(UsageError, match=r"default runtime is 'nvidia'.*NVIDIA container toolkit"):
@@ -273,6 +369,23 @@ def test_two_runs_at_once_are_kept_apart(box: Any) -> None:
     seen, plan = look(box.host, NodeSettings(), "cpu")
     with box.host.alone(), pytest.raises(EdgeError, match="another `edge`"):
         apply(box.host, plan, seen, folder_source(box.files), lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "named", [{"data": ["/"]}, {"data": ["/etc/rancher"]}, {"files": {"/etc/passwd": []}}]
+)
+@pytest.mark.parametrize("also", [{}, {"directories": ["/var/lib/rancher/../../etc"]}])
+def test_a_record_that_names_what_is_not_k3s_s_deletes_nothing(
+    box: Any, named: dict[str, Any], also: dict[str, Any]
+) -> None:
+    passwd = box.put("/etc/passwd")
+    known = {"version": "v1.36.4+k3s1", "profile": "cpu", "schema": "edge.node/v1"}
+    box.put("/var/lib/edge/node.json", json.dumps(known | named | also))
+    with pytest.raises(EdgeError, match="which is no place of k3s"):
+        removable(box.host, purge=True)
+    with pytest.raises(EdgeError, match="which is no place of k3s"):
+        box.plan()
+    assert passwd.exists()
 
 
 def test_a_damaged_record_takes_nothing_for_ours(box: Any) -> None:

@@ -1,10 +1,11 @@
 """Removing k3s below a prefix: only what was installed, edited files and data kept, interruption, volumes."""
 
+import shutil
 from typing import Any
 
 import pytest
-from edge_llm_tests.errors import EdgeError
-from k3s_nvidia_edge.node import NodeSettings, Removal, removable, removal, remove
+from edge_llm_tests.errors import EdgeError, UsageError
+from k3s_nvidia_edge.node import NodeSettings, Removal, forget, removable, removal, remove
 
 
 def uninstall(box: Any, *, purge: bool = False) -> Removal:
@@ -56,6 +57,53 @@ def test_the_service_is_stopped_with_what_it_left_running(box: Any) -> None:
         "stop kubepods.slice",
         "daemon-reload",
     ]
+
+
+def test_a_service_whose_unit_was_deleted_by_hand_is_stopped(box: Any) -> None:
+    box.install()
+    box.path("/etc/systemd/system/k3s.service").unlink()
+    box.forget_calls()
+    uninstall(box, purge=True)
+    assert box.calls()[0] == "stop k3s.service"
+    assert (box.systemd / "active").exists() is False  # the reload forgot the unit
+    assert removable(box.host, purge=True)[0] is None
+
+
+def test_what_was_taken_away_by_hand_is_forgotten(box: Any) -> None:
+    box.install()
+    for folder in ("etc/rancher", "etc/systemd", "var/lib/rancher", "var/lib/kubelet", "usr/local/bin"):
+        shutil.rmtree(box.root / folder)
+    record, found = removable(box.host, purge=False)
+    assert record is not None
+    assert (found.files, found.data) == ([], [])
+    forget(box.host, record, found)
+    assert removable(box.host, purge=False)[0] is None
+
+
+def test_data_behind_a_link_is_refused_before_the_service_is_stopped(box: Any) -> None:
+    box.install()
+    data = box.path("/var/lib/rancher/k3s")
+    data.rename(box.path("/disk"))
+    data.symlink_to(box.path("/disk"))
+    box.forget_calls()
+    with pytest.raises(EdgeError, match="is a link, not a folder"):
+        uninstall(box, purge=True)
+    assert box.calls() == []
+    assert box.path("/disk/server/db/etcd/SIMULATED").exists()
+    uninstall(box)  # without the data
+    assert not box.path("/usr/local/bin/k3s").exists()
+
+
+def test_nothing_is_deleted_behind_a_link_that_leads_out_of_the_host(box: Any) -> None:
+    box.install()
+    outside = box.root.parent / "outside"
+    box.path("/etc/rancher").rename(outside)
+    box.path("/etc/rancher").symlink_to(outside)
+    box.forget_calls()
+    with pytest.raises(UsageError, match="out of"):
+        uninstall(box, purge=True)
+    assert (outside / "k3s/config.yaml").exists()
+    assert box.calls() == []
 
 
 def test_an_edited_file_is_kept_and_named(box: Any) -> None:

@@ -98,7 +98,7 @@ def uninstall(
 
     Files that were installed and that nobody edited since are deleted; the others are named.
     """
-    from k3s_nvidia_edge.node import removable, remove  # noqa: PLC0415 - with the command
+    from k3s_nvidia_edge.node import forget, removable, remove  # noqa: PLC0415 - with the command
 
     from edge_cli.node import K3S, this_host  # noqa: PLC0415 - with the command
     from edge_cli.progress import Progress, Stage  # noqa: PLC0415 - with the command
@@ -108,12 +108,19 @@ def uninstall(
     record, found = removable(host, purge=purge)
     if record is None or not (found.files or found.data):
         sys.stdout.write("Nothing to remove: no k3s on this host was installed by `edge`.\n")
+        if record is not None:
+            forget(host, record, found)
+            _tell_kept(found)
         return
     _agree(found, yes=yes)
     with showing(error_console(), (K3S,)) as tell:
         remove(host, record, found, lambda what: tell(Progress(Stage.REMOVE, K3S, "", what)))
     for path in (*found.files, *found.data):
         sys.stdout.write(f"removed  {path}\n")
+    _tell_kept(found)
+
+
+def _tell_kept(found: "Removal") -> None:
     for path, why in found.kept.items():
         sys.stdout.write(f"kept     {path}: {why}\n")
 

@@ -2,7 +2,7 @@
 
 from k3s_nvidia_edge.node.installation import Host, apply, look, refuse
 from k3s_nvidia_edge.node.plan import Act, Plan, Step
-from k3s_nvidia_edge.node.removal import Removal, removable, remove
+from k3s_nvidia_edge.node.removal import Removal, forget, removable, remove
 from k3s_nvidia_edge.node.settings import NodeSettings, node_settings
 from k3s_nvidia_edge.node.source import Source, folder_source, page_source
 
@@ -16,6 +16,7 @@ __all__ = [
     "Step",
     "apply",
     "folder_source",
+    "forget",
     "look",
     "node_settings",
     "page_source",

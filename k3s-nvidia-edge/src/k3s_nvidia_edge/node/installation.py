@@ -56,7 +56,8 @@ class Host(msgspec.Struct, frozen=True):
             path.parent.mkdir(parents=True, exist_ok=True)
             stream = path.open("w")
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}", "run the same with sudo") from None
+            step = "run the same with sudo" if isinstance(error, PermissionError) else "put that right first"
+            raise UsageError(f"{path}: {error.strerror}", step) from None
         with stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -145,24 +145,29 @@ def plan(survey: Survey, settings: NodeSettings, release: Release, profile: str)
         return Plan(release, profile, foreign=survey.traces, wanted=everything)
     steps: list[Step] = []
     kept: list[Kept] = []
+    odd: list[Obstacle] = []
     for each in everything:
         found = _difference(survey, each)
         if isinstance(found, Kept):
             kept.append(found)
+        elif isinstance(found, Obstacle):
+            odd.append(found)
         elif found is not None:
             steps.append(found)
     steps += _service_steps(survey, tuple(steps))
-    obstacles = _obstacles(survey, settings) if steps else ()
+    obstacles = (*odd, *(_obstacles(survey, settings) if steps else ()))
     return Plan(release, profile, tuple(steps), tuple(kept), (), obstacles, _notes(survey), everything)
 
 
-def _difference(survey: Survey, each: Wanted) -> Step | Kept | None:
+def _difference(survey: Survey, each: Wanted) -> Step | Kept | Obstacle | None:
     """The step that brings one path to what is wanted."""
     found = survey.entries.get(each.path)
     if each.target:
         # a kubectl of the distribution's, or of the user's, stays in charge of its name
         return Step(Act.LINK, each.path, "the same program", each) if found is None else None
     if each.text is None and each.asset is None:
+        if found is not None and found.sha256:
+            return Obstacle(f"{each.path} is a file, and k3s has a folder there", "move it away")
         return Step(Act.DIRECTORY, each.path, f"mode {each.mode:04o}", each) if found is None else None
     act, words = _making(each)
     if found is None:
@@ -170,7 +175,10 @@ def _difference(survey: Survey, each: Wanted) -> Step | Kept | None:
     if found.sha256 != each.sha256:
         if survey.record is not None and survey.record.owns(each.path, found.sha256):
             return Step(act, each.path, f"{words}, in place of an older one", each)
-        return Kept(each.path, "it was edited since it was installed")
+        if not (found.sha256 or found.target):
+            return Obstacle(f"{each.path} is no file, and k3s has one there", "move it away")
+        ours = survey.record is not None and each.path in survey.record.files
+        return Kept(each.path, "it was edited since it was installed" if ours else "it was there before")
     if found.mode != each.mode:
         return Step(Act.MODE, each.path, f"{found.mode:04o} -> {each.mode:04o}", each)
     return None
@@ -203,6 +211,13 @@ def _obstacles(survey: Survey, settings: NodeSettings) -> tuple[Obstacle, ...]:
     found = []
     if not survey.may_write:
         found.append(Obstacle("k3s is installed by root, and this is not root", "run the same with sudo"))
+    if survey.read_only:
+        found.append(
+            Obstacle(
+                f"nobody may write to {', '.join(survey.read_only)}: the file system is read-only",
+                "mount it writable (`mount -o remount,rw ...`), or install k3s by the distribution's means",
+            )
+        )
     if not survey.systemd:
         found.append(
             Obstacle(

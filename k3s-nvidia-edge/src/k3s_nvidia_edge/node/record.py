@@ -7,11 +7,13 @@ import msgspec
 from edge_llm_tests.errors import EdgeError
 
 from k3s_nvidia_edge.node.disk import put_bytes
-from k3s_nvidia_edge.node.layout import RECORD, below
+from k3s_nvidia_edge.node.layout import BINARY, DATA_DIRECTORIES, LINKS, RECORD, UNIT, below
 
 __all__ = ["InstallRecord", "load_record", "save_record"]
 
 _SCHEMA = "edge.node/v1"
+_PLACES = frozenset((BINARY, UNIT, *LINKS, *DATA_DIRECTORIES))
+_FOLDERS = ("/etc/rancher/", "/var/lib/rancher/")
 
 
 class InstallRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +59,10 @@ def load_record(root: Path) -> InstallRecord | None:
         return None
     except OSError as error:
         raise EdgeError(
-            f"{path}: {error.strerror}", "run it as root: the record of the installation is root's"
+            f"{path}: {error.strerror}",
+            "run it as root: the record of the installation is root's"
+            if isinstance(error, PermissionError)
+            else "put it right: it is the record of the installation",
         ) from None
     try:
         record = msgspec.json.decode(content, type=InstallRecord)
@@ -71,7 +76,20 @@ def load_record(root: Path) -> InstallRecord | None:
             f"{path}: schema {record.schema!r}, this version reads {_SCHEMA!r}",
             "use the version of edge that wrote it",
         )
+    for named in (*record.files, *record.links, *record.directories, *record.data):
+        if not _is_of_k3s(named) or (named in record.data and named not in DATA_DIRECTORIES):
+            raise EdgeError(
+                f"{path}: it names {named[:80]!r}, which is no place of k3s",
+                "restore it from a backup; what it names would be deleted by `edge node uninstall`",
+            )
     return record
+
+
+def _is_of_k3s(path: str) -> bool:
+    """Whether an installation of ours may have put something there."""
+    if ".." in path.split("/"):
+        return False
+    return path in _PLACES or f"{path}/".startswith(_FOLDERS)
 
 
 def save_record(root: Path, record: InstallRecord) -> None:

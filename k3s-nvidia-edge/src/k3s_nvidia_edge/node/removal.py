@@ -12,10 +12,19 @@ from edge_llm_tests.errors import EdgeError
 
 from k3s_nvidia_edge.node.disk import file_sha256
 from k3s_nvidia_edge.node.installation import Host
-from k3s_nvidia_edge.node.layout import KUBECONFIG, LOCK, RECORD, SERVICE, UNIT, below
+from k3s_nvidia_edge.node.layout import (
+    DATA_DIRECTORIES,
+    KUBECONFIG,
+    LOCK,
+    RECORD,
+    SERVICE,
+    UNIT,
+    below,
+    require_inside,
+)
 from k3s_nvidia_edge.node.record import InstallRecord, load_record, save_record
 
-__all__ = ["Removal", "removable", "remove"]
+__all__ = ["Removal", "forget", "removable", "remove"]
 
 _MOUNTS = "/proc/self/mounts"
 _UNMOUNT_DEADLINE_S = 20.0
@@ -39,11 +48,16 @@ class Removal:
 
 
 def removable(host: Host, *, purge: bool) -> tuple[InstallRecord | None, Removal]:
-    """What a removal would do; the record is None where nothing was installed by us. Reads only."""
+    """What a removal would do; the record is None where nothing was installed by us. Reads only.
+
+    Raises:
+        UsageError: A link leads out of the host's root.
+    """
     record = load_record(host.root)
     found = Removal()
     if record is None:
         return None, found
+    require_inside(host.root, (*record.files, *record.links, *record.directories, *DATA_DIRECTORIES, RECORD))
     for path, sums in reversed(record.files.items()):
         here = below(host.root, path)
         if not here.is_file():
@@ -74,10 +88,16 @@ def remove(host: Host, record: InstallRecord, found: Removal, tell: Callable[[st
     Raises:
         EdgeError: The service does not stop, a file cannot be removed, or something is mounted in the data.
     """
+    for path in found.data:
+        if below(host.root, path).is_symlink():  # said before anything is stopped
+            raise EdgeError(
+                f"{below(host.root, path)} is a link, not a folder", "remove it and what it points to by hand"
+            )
     with host.alone():
-        if below(host.root, UNIT).exists():
+        unit = below(host.root, UNIT).exists()
+        if unit or host.service.state().active not in ("inactive", "failed"):
             tell(f"{SERVICE} is stopped and disabled")
-            host.service.stop()
+            host.service.stop(unit=unit)
         _unmount(host.root, tell)
         try:
             for path in found.data:
@@ -99,6 +119,12 @@ def remove(host: Host, record: InstallRecord, found: Removal, tell: Callable[[st
         _remember(host.root, record, found)
 
 
+def forget(host: Host, record: InstallRecord, found: Removal) -> None:
+    """Bring the record to what is left, where somebody took everything away by hand."""
+    with host.alone():
+        _remember(host.root, record, found)
+
+
 def _delete_tree(root: Path, path: str) -> None:
     """Delete a folder of data, unless something is mounted in it: that is somebody's volume."""
     here = below(root, path)
@@ -107,8 +133,6 @@ def _delete_tree(root: Path, path: str) -> None:
             f"{mounted[0]} is still mounted, and {here} is not deleted with a volume in it",
             f"unmount it (`umount {mounted[0]}`) and run the same again",
         )
-    if here.is_symlink():
-        raise EdgeError(f"{here} is a link, not a folder", "remove it and what it points to by hand")
     for child in here.iterdir():
         if child.is_dir() and not child.is_symlink():
             shutil.rmtree(child)

@@ -82,12 +82,13 @@ class Service(msgspec.Struct, frozen=True):
                 raise error
             time.sleep(_PAUSE_S)
 
-    def stop(self) -> None:
+    def stop(self, *, unit: bool = True) -> None:
         """Stop it and end what it left running: the shims of its containers, and the pods' slice.
 
         k3s leaves pods running on purpose (`KillMode=process`); with the service gone they must go too.
+        Without its `unit` file it may run on, and there is nothing left to disable.
         """
-        self._run(("disable", "--now", SERVICE), _STOP_DEADLINE_S)
+        self._run(("disable", "--now", SERVICE) if unit else ("stop", SERVICE), _STOP_DEADLINE_S)
         for argv in (
             ("kill", "--kill-whom=all", "--signal=SIGKILL", SERVICE),
             ("stop", "kubepods.slice"),

@@ -10,12 +10,17 @@ import msgspec
 
 from k3s_nvidia_edge.node.disk import file_sha256
 from k3s_nvidia_edge.node.layout import (
+    AUDIT_POLICY,
     BINARY,
     CONFIG,
     DATA,
     DATA_DIRECTORIES,
+    DROP_INS,
     KUBECONFIG,
+    RECORD,
+    UNIT,
     below,
+    require_inside,
 )
 from k3s_nvidia_edge.node.record import InstallRecord, load_record
 from k3s_nvidia_edge.node.service import Service, ServiceState
@@ -28,7 +33,10 @@ _UNITS = tuple(
     for folder in ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
     for name in ("k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0scontroller")
 )
-_SETTINGS = (CONFIG, "/etc/rancher/k3s/config.yaml.d", KUBECONFIG)
+_SETTINGS = (CONFIG, AUDIT_POLICY, DROP_INS, KUBECONFIG)
+_OPEN_TO_ALL = (DROP_INS, KUBECONFIG)
+"""What is no sign of another installation beside ours: the administrator's, and what k3s writes."""
+_WRITTEN_TO = (BINARY, CONFIG, UNIT, DATA, RECORD)
 _OTHERS = (
     "/etc/rancher/rke2",
     "/var/lib/rancher/rke2",
@@ -71,6 +79,7 @@ class Survey(msgspec.Struct, frozen=True):
         systemd: Whether systemd runs the host.
         default_route: Whether the host has one; k3s does not start without.
         may_write: Whether this process may change the host.
+        read_only: Folders on file systems that nobody may write to.
         selinux_policy: Whether SELinux is off, or has the policy of k3s.
         data: The folders that k3s fills, those with something in them.
     """
@@ -84,14 +93,22 @@ class Survey(msgspec.Struct, frozen=True):
     systemd: bool = True
     default_route: bool = True
     may_write: bool = True
+    read_only: tuple[str, ...] = ()
     selinux_policy: bool = True
     data: tuple[str, ...] = ()
 
 
 def survey(root: Path, service: Service, paths: Iterable[str]) -> Survey:
-    """Look at the host below `root`, at `paths` among others; reads only."""
+    """Look at the host below `root`, at `paths` among others; reads only.
+
+    Raises:
+        UsageError: A link leads out of `root`.
+    """
     record = load_record(root)
     looked_at = dict.fromkeys((*paths, *(record.files if record else ()), *(record.links if record else ())))
+    require_inside(root, (*looked_at, *DATA_DIRECTORIES, RECORD, UNIT))
+    closed = {path for path in _WRITTEN_TO if not os.access(_nearest(below(root, path).parent), os.W_OK)}
+    read_only = {path for path in closed if _is_read_only(_nearest(below(root, path).parent))}
     entries = {path: entry for path in looked_at if (entry := _entry(below(root, path))) is not None}
     return Survey(
         platform.machine(),
@@ -102,8 +119,8 @@ def survey(root: Path, service: Service, paths: Iterable[str]) -> Survey:
         _runtimes(root),
         below(root, "/run/systemd/system").is_dir(),
         _default_route(root),
-        os.access(_nearest(below(root, BINARY).parent), os.W_OK)
-        and os.access(_nearest(root / "var/lib"), os.W_OK),
+        closed <= read_only,
+        tuple(sorted({str(Path(path).parent) for path in read_only})),
         _selinux_policy(root),
         tuple(path for path in DATA_DIRECTORIES if _something(below(root, path))),
     )
@@ -134,6 +151,10 @@ def _entry(path: Path) -> Entry | None:
         return Entry(mode, "unreadable")
 
 
+def _is_read_only(path: Path) -> bool:
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
 def _nearest(path: Path) -> Path:
     """The folder itself, or the nearest above that is there."""
     return next(each for each in (path, *path.parents) if each.exists())
@@ -148,7 +169,7 @@ def _traces(root: Path, record: InstallRecord | None) -> tuple[Trace, ...]:
         *(
             Trace("settings of k3s", path)
             for path in _SETTINGS
-            if path not in ours and not (record and path == KUBECONFIG)
+            if path not in ours and not (record and path in _OPEN_TO_ALL)
         ),
         *(Trace("data of k3s", path) for path in (DATA,) if path not in data),
         *(Trace("another Kubernetes", path) for path in _OTHERS),
