@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -18,7 +19,9 @@ from edge_llm_tests.profile import Profile
 from edge_llm_tests.readers import ClusterReader, HostReader, Target, collect
 from edge_llm_tests.readers import host as host_module
 from edge_llm_tests.readers.cluster import READER_IDENTITY
-from edge_llm_tests.readers.wire import Origin, WireError, _ask, get, show_model
+from edge_llm_tests.readers.service import ask_service
+from edge_llm_tests.readers.wire import Origin, WireError, _ask, _Question, get, show_model
+from edge_llm_tests.reads import UnseenError
 
 collecting = importlib.import_module("edge_llm_tests.readers.collect")
 
@@ -93,7 +96,7 @@ def origin(url: str) -> Iterator[Origin]:
 @pytest.mark.parametrize("verb", ["PUT", "PATCH", "DELETE", "POST", "HEAD"])
 def test_nothing_but_get_leaves_the_wire(url: str, verb: str) -> None:
     with pytest.raises(ValueError, match="readers only read"):
-        _ask(Origin(url), verb, "/api/v1/pods", b"{}", 1.0)
+        _ask(Origin(url), "/api/v1/pods", _Question(verb, b"{}", 100), 1.0)
     assert Api.requests == []
 
 
@@ -108,6 +111,74 @@ def test_a_server_that_hangs_is_a_timeout_within_the_deadline(url: str) -> None:
         get(Origin(url), "/hang", 0.2)
     assert caught.value.kind == "timeout"
     assert time.monotonic() - started < 1.0
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@contextmanager
+def sending(*parts: bytes, pause_s: float) -> Iterator[Origin]:
+    """A server that sends these parts one after the other, the last of them without end."""
+    ended = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        with suppress(OSError), listener, listener.accept()[0] as client:
+            client.recv(65536)
+            for part in parts[:-1]:
+                client.sendall(part)
+            while not ended.wait(pause_s):
+                client.sendall(parts[-1])
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(5)
+    thread = threading.Thread(target=serve, args=(listener,))
+    thread.start()
+    yield Origin(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    ended.set()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param((b"HTTP/1.1 100 Continue\r\n\r\n",), id="go on, for ever"),
+        pytest.param((HEAD, b"X-More: y\r\n"), id="headers"),
+        pytest.param((HEAD + b"Content-Length: 99999\r\n\r\n", b" "), id="a body of known length"),
+        pytest.param((HEAD + b"\r\n", b" "), id="a body without end"),
+        pytest.param((HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"), id="chunks"),
+    ],
+)
+def test_a_server_that_trickles_gains_no_time_by_it(parts: tuple[bytes, ...]) -> None:
+    with sending(*parts, pause_s=0.04) as origin:
+        began = time.monotonic()
+        with pytest.raises(WireError) as caught:
+            get(origin, "/", 0.4)
+    assert caught.value.kind == "timeout"
+    assert time.monotonic() - began < 2
+
+
+def test_an_answer_without_end_is_cut_off_and_said_to_be_malformed() -> None:
+    with sending(HEAD + b"\r\n" + b'{"models": [', b" " * 2**20, pause_s=0) as origin:
+        entry = ask_service(origin, "/api/tags", 10.0)
+        origin.close()
+    assert (entry["status"], entry["error"]) == (200, None)
+    assert len(entry["body"]) < 200
+    with pytest.raises(UnseenError) as caught:
+        _ = Recording(reads={"http:ollama:/api/tags": entry}).http("ollama", "/api/tags").document
+    assert caught.value.reason == "Malformed"
+    assert "more than 16 MiB" in caught.value.message
+
+
+def test_after_an_answer_that_was_cut_off_the_next_one_is_the_next_ones(origin: Origin) -> None:
+    assert get(origin, "/version", 1.0, limit_bytes=5)[1] == b'{"gitV'[:6]
+    assert json.loads(get(origin, "/version", 1.0)[1]) == {"gitVersion": "v1.35.4"}
+
+
+def test_json_too_deep_to_be_read_is_malformed() -> None:
+    entry = {"status": 200, "body": "[" * 100_000, "error": None}
+    with pytest.raises(UnseenError) as caught:
+        _ = Recording(reads={"http:ollama:/api/tags": entry}).http("ollama", "/api/tags").document
+    assert caught.value.reason == "Malformed"
 
 
 def test_nobody_there_is_unreachable_and_no_such_name_is_dns() -> None:
@@ -178,6 +249,44 @@ def test_host_reads_say_what_came_of_them(tmp_path: Path, monkeypatch: pytest.Mo
     assert reader.file("/proc/meminfo") == {"text": "MemTotal: 1 kB\n", "mtime": None, "error": None}
     assert reader.file("/proc/modules")["error"] == "not-found"
     assert reader.glob("/dev/nvidia*") == {"paths": ["/dev/nvidia0"]}
+
+
+def test_a_host_is_asked_in_english_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setattr(host_module, "COMMANDS", ("env",))
+    assert "LC_ALL=C" in HostReader().command("env", 5.0)["stdout"].splitlines()
+
+
+def test_a_program_that_is_none_failed_and_is_not_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvidia-smi").write_bytes(b"\x00\x01")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = HostReader().command("nvidia-smi -q -x", 5.0)
+    assert (found["rc"], found["error"]) == (126, None)
+    assert "format" in found["stderr"]
+
+
+def test_a_command_that_no_signal_ends_is_not_started_a_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "started"
+    program = tmp_path / "stuck"
+    program.write_text(f"#!/bin/sh\necho x >> {started}\nexec sleep 30\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(host_module, "COMMANDS", (str(program),))
+    monkeypatch.setattr(host_module.os, "killpg", lambda *_: None)  # as a process in the kernel takes it
+    reader = HostReader()
+    assert [reader.command(str(program), 0.3)["error"] for _ in range(4)] == ["timeout"] * 4
+    assert started.read_text() == "x\n"
+    [stuck] = [each for argv, each in host_module._left_behind.items() if argv == (str(program),)]
+    stuck.kill()
+    stuck.wait(5)
+    reader.command(str(program), 0.3)
+    assert started.read_text() == "x\nx\n"
+    with host_module._left_behind.pop((str(program),)) as last:
+        last.kill()
 
 
 def layer(*core: str) -> Layer:

@@ -202,7 +202,7 @@ class ApiRead(msgspec.Struct, frozen=True):
         if isinstance(body, str):
             try:
                 body = json.loads(body)
-            except ValueError:
+            except (ValueError, RecursionError):
                 kind = "an empty body" if not body.strip() else f"not JSON: {body.strip()[:60]!r}"
                 if body.lstrip()[:1] == "<":
                     kind = "a web page (HTML), not JSON: a proxy or a sign-on page answers in its place"

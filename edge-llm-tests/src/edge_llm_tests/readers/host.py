@@ -53,6 +53,8 @@ GLOBS: tuple[str, ...] = (
 
 STREAM_LIMIT_BYTES = 4 * 1024 * 1024
 _NOT_FOUND_RC, _NOT_EXECUTABLE_RC = 127, 126
+_left_behind: "dict[tuple[str, ...], subprocess.Popen[bytes]]" = {}
+"""Commands that no signal ends, stuck in the kernel: who asks again and again must not pile them up."""
 
 
 class Host(Protocol):
@@ -130,22 +132,29 @@ class HostReader(msgspec.Struct, frozen=True):
                 "took_s": round(time.monotonic() - started, 3),
             }
 
+        argv = (*self.prefix, *line.split(" "))
+        if (stuck := _left_behind.get(argv)) is not None and stuck.poll() is None:
+            return entry(None, b"", b"the last one is still stuck in the kernel: not asked again", "timeout")
         try:
             process = subprocess.Popen(  # noqa: S603 - a fixed list, no shell
-                [*self.prefix, *line.split(" ")],
+                argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,  # what enters a namespace forks: a late command ends with its group
+                env={**os.environ, "LC_ALL": "C"},  # what is read is English, whoever asks
             )
         except FileNotFoundError:
             return entry(None, b"", b"", "not-found")
         except PermissionError:
             return entry(None, b"", b"", "permission-denied")
+        except OSError as unusable:  # an empty or foreign file by that name, or no memory to start it
+            return entry(_NOT_EXECUTABLE_RC, b"", str(unusable).encode(), None)
         try:
             stdout, stderr = process.communicate(timeout=deadline_s)
         except subprocess.TimeoutExpired as expired:
-            end(process)
+            if not end(process):
+                _left_behind[argv] = process
             return entry(None, expired.stdout or b"", expired.stderr or b"", "timeout")
         rc = process.returncode
         if self.prefix and rc in (_NOT_FOUND_RC, _NOT_EXECUTABLE_RC) and not stdout:
@@ -188,8 +197,8 @@ class HostReader(msgspec.Struct, frozen=True):
         return {"paths": sorted(f"/{each}" for each in found)}
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
-    """End a late command with all that it started; one stuck in the kernel is left to it."""
+def end(process: "subprocess.Popen[bytes]") -> bool:
+    """End a late command with all that it started; False where it is stuck in the kernel and left to it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
@@ -197,3 +206,4 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+    return process.poll() is not None

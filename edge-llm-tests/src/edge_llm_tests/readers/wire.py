@@ -1,6 +1,7 @@
 """HTTP that can only read: GET, and Ollama's `POST /api/show`, which describes a model."""
 
 import http.client
+import io
 import json
 import queue
 import socket
@@ -10,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 __all__ = ["Origin", "WireError", "get", "show_model"]
@@ -96,50 +99,99 @@ class Origin:
         return connection, True
 
 
-def get(origin: Origin, path: str, deadline_s: float) -> tuple[int, bytes]:
-    """Status and body of a GET.
+class _Timely(io.RawIOBase):
+    """What a socket receives until one moment: a server that trickles gains no time by it."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        super().__init__()
+        self._sock = sock
+        self._received = sock.makefile("rb", buffering=0)  # keeps the socket open until it is read
+        self._until = until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left_s = self._until - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left_s)
+        return self._received.readinto(buffer)
+
+    def close(self) -> None:
+        self._received.close()
+        super().close()
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """All that http.client asks of a socket to read from."""
+        return io.BufferedReader(self)
+
+
+def _timely_response(until: float, sock: socket.socket, **more: Any) -> http.client.HTTPResponse:
+    return http.client.HTTPResponse(_Timely(sock, until), **more)  # type: ignore[arg-type]  # see makefile
+
+
+def get(
+    origin: Origin, path: str, deadline_s: float, limit_bytes: int = _BODY_LIMIT_BYTES
+) -> tuple[int, bytes]:
+    """Status and body of a GET; of a longer body than `limit_bytes` one byte more than that.
 
     Raises:
         WireError: There was no whole answer in time.
     """
-    return _ask(origin, "GET", path, None, deadline_s)
+    return _ask(origin, path, _Question("GET", None, limit_bytes), deadline_s)
 
 
-def show_model(origin: Origin, model: str, deadline_s: float) -> tuple[int, bytes]:
+def show_model(
+    origin: Origin, model: str, deadline_s: float, limit_bytes: int = _BODY_LIMIT_BYTES
+) -> tuple[int, bytes]:
     """Status and body of Ollama's `POST /api/show`, which describes a model without loading it.
 
     Raises:
         WireError: There was no whole answer in time.
     """
-    return _ask(origin, "POST", _SHOW_PATH, json.dumps({"model": model}).encode(), deadline_s)
+    body = json.dumps({"model": model}).encode()
+    return _ask(origin, _SHOW_PATH, _Question("POST", body, limit_bytes), deadline_s)
 
 
-def _ask(origin: Origin, verb: str, path: str, body: bytes | None, deadline_s: float) -> tuple[int, bytes]:
-    if verb != "GET" and (verb, path) != ("POST", _SHOW_PATH):
-        raise ValueError(f"{verb} {path}: readers only read")
+@dataclass(frozen=True)
+class _Question:
+    verb: str
+    body: bytes | None
+    limit_bytes: int
+
+
+def _ask(origin: Origin, path: str, question: _Question, deadline_s: float) -> tuple[int, bytes]:
+    until = time.monotonic() + deadline_s
+    if question.verb != "GET" and (question.verb, path) != ("POST", _SHOW_PATH):
+        raise ValueError(f"{question.verb} {path}: readers only read")
     target = urlsplit(origin.url).path.rstrip("/") + path
     try:
         with origin.connection(deadline_s) as (connection, reused):
+            connection.response_class = partial(_timely_response, until)  # type: ignore[assignment]  # is called only
             try:
-                return _exchange(origin, connection, verb, target, body)
+                return _exchange(origin, connection, target, question)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 if not reused:
                     raise
                 connection.close()  # the server closed an idle connection: once more on a fresh one
-                return _exchange(origin, connection, verb, target, body)
+                return _exchange(origin, connection, target, question)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _named(error, origin.url) from None
 
 
 def _exchange(
-    origin: Origin, connection: http.client.HTTPConnection, verb: str, target: str, body: bytes | None
+    origin: Origin, connection: http.client.HTTPConnection, target: str, question: _Question
 ) -> tuple[int, bytes]:
     headers = {"Accept": "application/json", "User-Agent": "edge-contract-reader", **origin.headers}
-    if body is not None:
+    if question.body is not None:
         headers["Content-Type"] = "application/json"
-    connection.request(verb, target, body=body, headers=headers)
-    response = connection.getresponse()
-    return response.status, response.read(_BODY_LIMIT_BYTES)
+    connection.request(question.verb, target, body=question.body, headers=headers)
+    with connection.getresponse() as response:
+        content = response.read(question.limit_bytes + 1)
+    if len(content) > question.limit_bytes:
+        connection.close()  # the rest is not wanted, and would be taken for the next answer
+    return response.status, content
 
 
 def _named(error: Exception, url: str) -> WireError:
