@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import Message
 
 import pytest
 from edge_llm_tests.errors import UsageError
@@ -63,10 +64,41 @@ def test_the_port_of_metrics_answers_404_to_anything_else(path: str) -> None:
         assert ask(port, path)[0] == 404
 
 
-@pytest.mark.parametrize("verb", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize("verb", ["HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"])
 def test_it_only_answers_questions(verb: str) -> None:
     with listening(metrics_server("127.0.0.1", 0, board(quick()))) as port:
-        assert ask(port, "/metrics", verb)[0] == 501
+        status, kind, body = ask(port, "/metrics", verb)
+        assert (status, kind) == (404, "text/plain; charset=utf-8")
+        assert body == ("" if verb == "HEAD" else "not found\n")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET //[ HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET http://[::1/metrics HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET /%00\xff HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET /metrics HTTP/9.9\r\n\r\n", b"505"),
+        (b"\x16\x03\x01\x00\xa5\r\n\r\n", b"400"),
+        (b"GET /metrics HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
+        (b"POST /metrics HTTP/1.1\r\nContent-Length: 16\r\n\r\nGET /metrics\r\n\r\n", b"404"),
+    ],
+)
+def test_what_is_no_question_gets_one_short_answer_and_no_trace(
+    sent: bytes, status: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        listening(metrics_server("127.0.0.1", 0, board(quick()))) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=5) as client,
+    ):
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        said = b"".join(iter(lambda: client.recv(65536), b""))
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert head.split()[1] == status
+    assert b"edge_" not in said
+    assert len(body) < 20
+    assert capfd.readouterr().err == ""
 
 
 def test_health_has_a_port_of_its_own() -> None:
@@ -133,6 +165,27 @@ def test_a_client_that_says_nothing_holds_nobody_up() -> None:
         socket.create_connection(("127.0.0.1", port)),
     ):
         assert ask(port, "/metrics")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (BrokenPipeError(32, "Broken pipe"), ""),
+        (RuntimeError("odd"), "error: a question was not answered: RuntimeError: odd\n"),
+    ],
+)
+def test_what_goes_wrong_with_a_client_is_a_line_at_most(
+    error: Exception, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_headers: Message) -> tuple[int, str, bytes]:
+        raise error
+
+    with (
+        listening(Server("127.0.0.1", 0, {"/metrics": fail})) as port,
+        pytest.raises(http.client.RemoteDisconnected),
+    ):
+        ask(port, "/metrics")
+    assert capfd.readouterr().err == said
 
 
 def test_a_port_that_is_taken_is_named() -> None:

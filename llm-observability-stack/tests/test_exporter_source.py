@@ -48,7 +48,7 @@ def test_a_success_is_served() -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (UnseenError("k", "TimedOut", "m"), "timedout"),
+        (UnseenError("k", "TimedOut", "m"), "timeout"),
         (UnseenError("k", "Unreachable", "m"), "unreachable"),
         (MalformedError("m"), "malformed"),
         (RuntimeError("m"), "error"),
@@ -195,6 +195,34 @@ def test_the_board_waits_for_live_sources_and_for_no_other(monkeypatch: pytest.M
     board.stop()
     assert up == {"quick": 1.0, "hangs": 0.0, "background": 0.0}
     assert took < 4
+
+
+@pytest.mark.parametrize("deadline_s", [0.3, 5.0])
+def test_a_scrape_that_got_no_answer_does_not_tell_the_last_one(deadline_s: float) -> None:
+    free = threading.Event()
+    asked: list[int] = []
+
+    def collect() -> tuple[Metric, ...]:
+        asked.append(1)
+        if len(asked) > 1:
+            free.wait()
+        return FRESH
+
+    # whether its own deadline is longer than the scrape's or as long: it has said nothing to this scrape
+    board = Board([Source("s", collect, deadline_s, 60.0, live=True, when_down=lambda: DOWN)], "1")
+    board.start()
+    assert FRESH[0] in list(board.collect_within(5.0))
+    time.sleep(source_module._COALESCE_S)
+    found = list(board.collect_within(0.3))
+    free.set()
+    board.stop()
+    assert len(asked) == 2
+    assert FRESH[0] not in found
+    assert DOWN[0] in found
+    [up] = [
+        sample.value for each in found for sample in each.samples if each.name == "edge_exporter_source_up"
+    ]
+    assert up == 0.0
 
 
 def test_the_board_never_outlasts_the_deadline_of_a_scrape() -> None:

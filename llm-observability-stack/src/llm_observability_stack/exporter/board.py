@@ -46,9 +46,10 @@ class Board(Collector):
         live = [worker for worker in self._workers if worker.source.live]
         for worker in live:
             worker.ask()
-        for worker in live:
-            worker.settle(until)
-        known = self.snapshots()
+        unanswered = [worker for worker in live if not worker.settle(until)]
+        known = {
+            worker.source.name: worker.snapshot(answered=worker not in unanswered) for worker in self._workers
+        }
         yield family("edge_exporter_info", [((self._version,), 1.0)])
         yield family("edge_exporter_source_up", [((name,), float(each.up)) for name, each in known.items()])
         yield family(

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from edge_llm_tests.evidence import Recording
-from edge_llm_tests.fields import objects, text
+from edge_llm_tests.fields import MalformedError, objects, text
 from edge_llm_tests.ollama import canonical, loaded_models, present_models, version
 from edge_llm_tests.readers.service import ask_service
 from edge_llm_tests.readers.wire import Origin
@@ -16,6 +16,7 @@ from llm_observability_stack.exporter.source import Source
 
 __all__ = ["ollama_families", "ollama_source"]
 
+_LARGEST = 2**63 - 1  # Ollama counts in signed 64 bits
 _PATHS = ("/api/version", "/api/tags", "/api/ps")
 
 
@@ -55,6 +56,10 @@ def ollama_families(recording: Recording, max_models: int) -> tuple[Metric, ...]
     """
     engine = version(recording)
     present, loaded = present_models(recording), loaded_models(recording)
+    _require_sizes(
+        *(each.size_bytes for each in present),
+        *(size for each in loaded for size in (each.size_bytes, each.vram_bytes, each.context_length or 0)),
+    )
     # loaded models first: what takes memory now is what one would miss most
     names = dict.fromkeys([*(each.name for each in loaded), *sorted(each.name for each in present)])
     kept = frozenset(list(names)[:max_models])
@@ -93,6 +98,13 @@ def ollama_families(recording: Recording, max_models: int) -> tuple[Metric, ...]
             ),
         ),
     )
+
+
+def _require_sizes(*sizes: int) -> None:
+    """Refuse what no engine counts to: a graph would show it, and a share of it would wake somebody."""
+    for size in sizes:
+        if not 0 <= size <= _LARGEST:
+            raise MalformedError("a size is below 0, or beyond 64 bits")
 
 
 def _by_name(pairs: Iterable[tuple[str, float]]) -> Sequence[tuple[tuple[object, ...], float]]:

@@ -1,11 +1,11 @@
 """Two ports: one answers `/metrics` and 404 to all else, the other tells a kubelet how the exporter is."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
 
 from edge_llm_tests.errors import UsageError
 from prometheus_client import CollectorRegistry
@@ -23,6 +23,18 @@ _SHARE = 0.8  # of the scrape timeout; the rest is for the way
 _Answer = tuple[int, str, bytes]
 Headers = Message
 _PLAIN = "text/plain; charset=utf-8"
+_NOT_FOUND: _Answer = (404, _PLAIN, b"not found\n")
+_NO_SUCH_VERB = 501  # what http.server answers to a verb that it is not told of
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - signature of socketserver
+        """One line for what went wrong with a client; one that has gone away is no news."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError):
+            sys.stderr.write(f"error: a question was not answered: {type(error).__name__}: {error}\n")
 
 
 class Server:
@@ -36,25 +48,35 @@ class Server:
             timeout = _CLIENT_TIMEOUT_S
 
             def do_GET(self) -> None:
-                answer = paths.get(urlsplit(self.path).path)
-                status, kind, body = answer(self.headers) if answer else (404, _PLAIN, b"not found\n")
+                answer = paths.get(self.path.partition("?")[0])
+                self._say(*(answer(self.headers) if answer else _NOT_FOUND))
+
+            def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002 - signature of http.server
+                """What was asked otherwise than by GET, or is no HTTP, is not found here either."""
+                self.request_version = self.protocol_version  # a line that is none gets a whole answer too
+                self.close_connection = True  # what else was sent with it is no question
+                self._say(*_NOT_FOUND if code == _NO_SUCH_VERB else (code, _PLAIN, b"bad request\n"))
+
+            def _say(self, status: int, kind: str, body: bytes) -> None:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
+                if self.close_connection:
+                    self.send_header("Connection", "close")
                 self.end_headers()
-                self.wfile.write(body)
+                if self.command != "HEAD":
+                    self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - signature of http.server
                 """Scrapes are not worth a line each."""
 
         try:
-            self._server = ThreadingHTTPServer((address, port), Handler)
+            self._server = _Listener((address, port), Handler)
         except OSError as error:
             raise UsageError(
                 f"cannot listen on {address}:{port}: {error.strerror}",
                 "choose another --port, --health-port or --address",
             ) from None
-        self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_POLL_S,), name=f"port-{port}", daemon=True
         )

@@ -15,6 +15,7 @@ __all__ = ["Snapshot", "Source", "Worker"]
 
 _COALESCE_S = 0.1  # two scrapes this close to one another share one question to the source
 _WEDGED_DEADLINES = 20  # a collection that hangs for this many deadlines will not come back
+_TIMEOUT = "timeout"
 
 
 def _nothing() -> tuple[Metric, ...]:
@@ -103,27 +104,31 @@ class Worker:
                 self._wanted = True
                 self._changed.notify_all()
 
-    def settle(self, until: float) -> None:
-        """Wait until no collection is wanted or under way, until its deadline or that monotonic time."""
+    def settle(self, until: float) -> bool:
+        """Wait until no collection is wanted or under way, until its deadline or that monotonic time.
+
+        Returns whether none is: what was collected before a question that is still open does not answer it.
+        """
         with self._changed:
             while self._wanted or self._state.begun_at is not None:
                 now = time.monotonic()
                 begun = self._state.begun_at
                 limit = until if begun is None else min(until, begun + self.source.deadline_s)
                 if limit <= now or not self._changed.wait(limit - now):
-                    return
+                    return False
+            return True
 
-    def snapshot(self) -> Snapshot:
-        """What is known now."""
+    def snapshot(self, *, answered: bool = True) -> Snapshot:
+        """What is known now; where a question has not been `answered`, nothing of the time before it."""
         with self._changed:
             state, now = self._state, time.monotonic()
             hanging_s = now - state.begun_at if state.begun_at is not None else 0.0
             late = hanging_s > self.source.deadline_s
             if late and not state.counted_late:
                 state.counted_late = True
-                state.failures["timeout"] += 1
+                state.failures[_TIMEOUT] += 1
             fresh = now - state.finished_at <= self.source.interval_s + self.source.deadline_s + _COALESCE_S
-            up = state.succeeded and fresh and not late
+            up = state.succeeded and fresh and not late and answered
             return Snapshot(
                 up=up,
                 families=state.families if up else self.source.when_down(),
@@ -142,7 +147,7 @@ class Worker:
                 begun = state.begun_at if state.begun_at is not None else now
                 late = now - begun > self.source.deadline_s
                 if late and not state.counted_late:
-                    reason = "timeout"
+                    reason = _TIMEOUT
                 elif late:
                     reason = ""  # counted already, while it hung
                 if reason:
@@ -171,7 +176,7 @@ class Worker:
         try:
             return self.source.collect(), ""
         except UnseenError as error:
-            return None, error.reason.lower()
+            return None, _TIMEOUT if error.reason == "TimedOut" else error.reason.lower()
         except MalformedError:
             return None, "malformed"
         except Exception:  # noqa: BLE001 - whatever a source raises is a failure of the source, not of the exporter
