@@ -117,6 +117,69 @@ def test_a_card_without_ecc_claims_none() -> None:
     assert told("<nvidia_smi_log><gpu id='0'/></nvidia_smi_log>")["edge_gpu_power_watts"] == {}
 
 
+def test_a_card_of_before_ampere_counts_double_bit_errors_and_pages() -> None:
+    def memories(each: int, total: int | str) -> str:
+        return f"<device_memory>{each}</device_memory><l1_cache>N/A</l1_cache><total>{total}</total>"
+
+    found = told(
+        "<nvidia_smi_log><gpu id='00000000:3B:00.0'><uuid>GPU-1</uuid><ecc_errors>"
+        f"<volatile><single_bit>{memories(9, 9)}</single_bit>"
+        f"<double_bit>{memories(2, 2)}</double_bit></volatile>"
+        f"<aggregate><double_bit>{memories(3, 'N/A')}</double_bit></aggregate></ecc_errors>"
+        "<retired_pages><pending_retirement>Yes</pending_retirement></retired_pages>"
+        "<remapped_rows>N/A</remapped_rows>"
+        "<power_readings><power_draw>31.5 W</power_draw><power_limit>250.00 W</power_limit></power_readings>"
+        "</gpu></nvidia_smi_log>"
+    )
+    assert found["edge_gpu_ecc_uncorrectable_errors"] == {("GPU-1", "volatile"): 2.0}
+    assert found["edge_gpu_row_remap_pending"] == {("GPU-1",): 1.0}
+    assert found["edge_gpu_row_remap_failed"] == {}
+    assert found["edge_gpu_power_limit_watts"] == {("GPU-1",): 250.0}
+
+
+def test_cards_that_cannot_be_read_are_told_apart_by_their_address() -> None:
+    cards = "".join(
+        f"<gpu id='{address}'><uuid>{uuid}</uuid>"
+        f"<temperature><gpu_temp>{temperature}</gpu_temp></temperature></gpu>"
+        for address, uuid, temperature in (
+            ("00000000:01:00.0", "GPU-1", "40 C"),
+            ("00000000:C1:00.0", "[Unknown Error]", "41 C"),
+            ("00000000:C2:00.0", "[Unknown Error]", "[Unknown Error]"),
+            ("", "N/A", "42 C"),
+            ("00000000:C3:00.0", "GPU-1", "43 C"),
+        )
+    )
+    found = told(f"<nvidia_smi_log>{cards}</nvidia_smi_log>")
+    assert found["edge_gpu_temperature_celsius"] == {
+        ("GPU-1",): 40.0,
+        ("00000000:c1:00.0",): 41.0,
+        ("gpu3",): 42.0,
+        ("GPU-1#4",): 43.0,
+    }
+    assert len(found["edge_gpu_info"]) == 5
+
+
+@pytest.mark.parametrize(
+    "odd", ["36,12 W", "9" * 400 + " W", "nan W", "inf", "1e3 W", "0x10", "36.12 mW", "[N/A]"]
+)
+def test_a_number_of_another_kind_is_none(odd: str) -> None:
+    text = report("a100-k3s").replace("36.12 W", odd)
+    assert told(text)["edge_gpu_power_watts"] == {}
+
+
+def test_mig_moves_utilisation_away_and_leaves_the_card() -> None:
+    text = report("a100-k3s").replace("<gpu_util>0 %<", "<gpu_util>N/A<")
+    slices = (
+        "<mig_devices><mig_device><index>0</index><fb_memory_usage><total>4864 MiB</total></fb_memory_usage>"
+        "<ecc_error_count><volatile_count><sram_uncorrectable>5</sram_uncorrectable></volatile_count>"
+        "</ecc_error_count></mig_device></mig_devices></gpu>"
+    )
+    found = told(text.replace("</gpu>", slices))
+    assert found["edge_gpu_utilization_ratio"] == {}
+    assert found["edge_gpu_memory_total_bytes"] == {(A100,): 40960 * 1048576.0}
+    assert found["edge_gpu_ecc_uncorrectable_errors"][A100, "volatile"] == 0.0
+
+
 def test_a_corrupted_inforom_leaves_the_rest_standing() -> None:
     assert told(report("a100-k3s"), rc=14)["edge_gpu_info"]
 

@@ -1,7 +1,7 @@
 """What nvidia-smi says of the cards, for boxes without DCGM; a value that a board lacks has no series."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from edge_llm_tests.evidence import Recording
@@ -18,9 +18,9 @@ _COMMAND = "nvidia-smi -q -x"
 _DEADLINE_S = 5.0
 _CARDS_LIMIT = 64
 _CARDS_STAND_RCS = (0, 14)  # 14: a card's infoROM is corrupted, all else is as it says
-_VALUE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(MiB|MHz|%|C|W|x)?")
+_VALUE = re.compile(r"(-?\d{1,15}(?:\.\d+)?)\s*(MiB|MHz|%|C|W|x)?")
 _SCALES = {"MiB": 1048576.0, "MHz": 1e6, "%": 0.01}
-_UNCORRECTABLE = ("uncorrectable", "double_bit")
+_UNCORRECTABLE = "uncorrectable"
 
 # metric to the place of its value
 _GAUGES = {
@@ -28,11 +28,12 @@ _GAUGES = {
     "edge_gpu_memory_used_bytes": "fb_memory_usage/used",
     "edge_gpu_utilization_ratio": "utilization/gpu_util",
     "edge_gpu_temperature_celsius": "temperature/gpu_temp",
-    "edge_gpu_power_limit_watts": "gpu_power_readings/current_power_limit",
     "edge_gpu_pcie_replays_total": "pci/replay_counter",
     "edge_gpu_pcie_link_width": "pci/pci_gpu_link_info/link_widths/current_link_width",
 }
-_POWER = ("instant_power_draw", "power_draw", "average_power_draw")  # by version of the driver
+# by version of the driver
+_POWER = ("instant_power_draw", "power_draw", "average_power_draw")
+_POWER_LIMIT = ("current_power_limit", "enforced_power_limit", "power_limit")
 _CLOCKS = {"graphics": "graphics_clock", "sm": "sm_clock", "memory": "mem_clock"}
 _SLOWDOWNS = {
     "power_cap": "sw_power_cap",
@@ -42,9 +43,14 @@ _SLOWDOWNS = {
     "software_thermal": "sw_thermal_slowdown",
 }
 _ROWS = {"correctable": "remapped_row_corr", "uncorrectable": "remapped_row_unc"}
+# before Ampere whole pages are retired
 _ROW_STATES = {
-    "edge_gpu_row_remap_pending": "remapped_rows/remapped_row_pending",
-    "edge_gpu_row_remap_failed": "remapped_rows/remapped_row_failure",
+    "edge_gpu_row_remap_pending": (
+        "remapped_rows/remapped_row_pending",
+        "retired_pages/pending_retirement",
+        "retired_pages/pending_blacklist",
+    ),
+    "edge_gpu_row_remap_failed": ("remapped_rows/remapped_row_failure",),
 }
 
 
@@ -84,10 +90,12 @@ def _parse(report: str) -> ET.Element:
 
 
 def _cards(report: str) -> Mapping[str, ET.Element]:
-    found = {
-        gpu.findtext("uuid") or gpu.get("id") or f"gpu{number}": gpu
-        for number, gpu in enumerate(_parse(report).findall("gpu"))
-    }
+    found: dict[str, ET.Element] = {}
+    for number, gpu in enumerate(_parse(report).findall("gpu")):
+        uuid = gpu.findtext("uuid", "").strip()
+        # of a card that cannot be read the UUID is an error, the same for each; its address stands
+        name = uuid if uuid.startswith("GPU-") else gpu.get("id", "").lower() or f"gpu{number}"
+        found[name if name not in found else f"{name}#{number}"] = gpu
     if not found:
         raise MalformedError("nvidia-smi lists no card")
     return dict(list(found.items())[:_CARDS_LIMIT])
@@ -99,10 +107,11 @@ def _number(card: ET.Element, path: str) -> float | None:
     return float(found[1]) * _SCALES.get(found[2] or "", 1.0) if found else None
 
 
-def _truth(card: ET.Element, path: str) -> float | None:
-    return {"yes": 1.0, "no": 0.0, "active": 1.0, "not active": 0.0}.get(
-        card.findtext(path, "").strip().lower()
-    )
+def _truth(card: ET.Element, *paths: str) -> float | None:
+    """1 where it is so at one of `paths`, 0 where it is at none, None where the board says it nowhere."""
+    words = {"yes": 1.0, "no": 0.0, "active": 1.0, "not active": 0.0}
+    said = [words.get(card.findtext(path, "").strip().lower()) for path in paths]
+    return max((each for each in said if each is not None), default=None)
 
 
 def _families(cards: Mapping[str, ET.Element], driver: str) -> Iterator[Metric]:
@@ -133,7 +142,8 @@ def _families(cards: Mapping[str, ET.Element], driver: str) -> Iterator[Metric]:
     )
     for name, path in _GAUGES.items():
         yield each(name, lambda card, path=path: _number(card, path))  # type: ignore[misc]  # binds now
-    yield each("edge_gpu_power_watts", _power)
+    yield each("edge_gpu_power_watts", lambda card: _power(card, _POWER))
+    yield each("edge_gpu_power_limit_watts", lambda card: _power(card, _POWER_LIMIT))
     yield split("edge_gpu_clock_hertz", _CLOCKS, lambda card, place: _number(card, f"clocks/{place}"))
     yield split("edge_gpu_slowdown_active", _SLOWDOWNS, _slowdown)
     yield split(
@@ -142,14 +152,14 @@ def _families(cards: Mapping[str, ET.Element], driver: str) -> Iterator[Metric]:
         _uncorrectable,
     )
     yield split("edge_gpu_remapped_rows", _ROWS, lambda card, place: _number(card, f"remapped_rows/{place}"))
-    for name, path in _ROW_STATES.items():
-        yield each(name, lambda card, path=path: _truth(card, path))  # type: ignore[misc]  # binds now
+    for name, paths in _ROW_STATES.items():
+        yield each(name, lambda card, paths=paths: _truth(card, *paths))  # type: ignore[misc]  # binds now
 
 
-def _power(card: ET.Element) -> float | None:
-    """The draw, wherever this version of the driver prints it."""
+def _power(card: ET.Element, places: Sequence[str]) -> float | None:
+    """The draw or its limit, wherever this version of the driver prints it."""
     for section in ("gpu_power_readings", "power_readings"):
-        for place in _POWER:
+        for place in places:
             if (watts := _number(card, f"{section}/{place}")) is not None:
                 return watts
     return None
@@ -167,10 +177,12 @@ def _slowdown(card: ET.Element, reason: str) -> float | None:
 def _uncorrectable(card: ET.Element, scope: str) -> float | None:
     """The sum over the memories of the card that count."""
     places = card.find(f"ecc_errors/{scope}")
+    if places is not None and places.find("double_bit") is not None:  # before Ampere; it says the sum itself
+        return _number(places, "double_bit/total")
     values = [
         _number(place, ".")
         for place in (places.iter() if places is not None else ())
-        if any(word in place.tag for word in _UNCORRECTABLE)
+        if _UNCORRECTABLE in place.tag
     ]
     counted = [value for value in values if value is not None]
     return sum(counted) if counted else None
