@@ -155,7 +155,19 @@ MODEL = {"name": "own:1", "pull": {}}
         ("serving", {"models": [MODEL, MODEL]}, "own:1 is listed twice"),
         ("telemetry", {"prometheus": {"retentoin": {}}}, "retentoin"),
         ("telemetry", {"prometheus": {"retention": {"days": "365"}}}, "/prometheus/retention/days"),
-        ("telemetry", {"prometheus": {"storage": {"size": "20"}}}, "/prometheus/storage/size"),
+        ("telemetry", {"prometheus": {"storage": {"size": 20}}}, "/prometheus/storage/size"),
+        ("telemetry", {"prometheus": {"retention": {"days": 365.5}}}, "/prometheus/retention/days"),
+        ("telemetry", {"prometheus": {"retention": {"sizePercent": "80%"}}}, "/retention/sizePercent"),
+        (
+            "telemetry",
+            {"scrape": {"extra": [{"job": "a", "targets": ["h:70000"]}]}},
+            "/scrape/extra/0/targets/0",
+        ),
+        ("telemetry", {"scrape": {"extra": [{"job": "a", "targets": ["h:0"]}]}}, "/scrape/extra/0/targets/0"),
+        ("telemetry", {"scrape": {"extra": [{"job": "a", "targets": []}]}}, "/scrape/extra/0/targets"),
+        ("telemetry", {"alertmanager": {"groupWait": "5s5m"}}, "/alertmanager/groupWait"),
+        ("telemetry", {"alertmanager": {"repeatInterval": "-1h"}}, "/alertmanager/repeatInterval"),
+        ("telemetry", {"alertmanager": {"groupInterval": "five minutes"}}, "/alertmanager/groupInterval"),
         ("telemetry", {"mode": "both"}, "/mode"),
         ("telemetry", {"exporter": {"volumes": {"Metrics Disk": "prometheus-data"}}}, "Metrics Disk"),
         ("telemetry", {"scrape": {"intervalSeconds": 0}}, "/scrape/intervalSeconds"),
@@ -193,6 +205,34 @@ EXPLOSION = {"job": "many", "targets": [f"h{number}:1" for number in range(40)]}
             "80 % of it are 240 MB",
         ),
         ({"prometheus": {"storage": {"size": "-5Gi"}}}, "prometheus.storage.size is -5Gi", "write a size"),
+        *(
+            (
+                {"prometheus": {"storage": {"size": size}}},
+                f'prometheus.storage.size is "{size}"',
+                "Mi, Gi, Ti",
+            )
+            for size in (
+                "1TB",
+                "50GB",
+                "50 Gi",
+                "50gi",
+                "big",
+                "",
+                "1e3Gi",
+                "99999999999999999999Ti",
+                "0x10Gi",
+            )
+        ),
+        *(
+            ({"prometheus": {"storage": {"size": size}}}, f"prometheus.storage.size is {size}", "a mebibyte")
+            for size in ("0Gi", "0", "20", "500k")
+        ),
+        (
+            {"prometheus": {"storage": {"size": "300M"}}},
+            "prometheus.storage.size 300M is too small for its cap",
+            "80 % of it are 228 MB",
+        ),
+        ({"alertmanager": {"storage": {"size": "1GB"}}}, 'alertmanager.storage.size is "1GB"', "Mi, Gi, Ti"),
         (
             {"alertmanager": {"storage": {"size": "-1Gi"}}},
             "alertmanager.storage.size is -1Gi",
@@ -204,7 +244,47 @@ EXPLOSION = {"job": "many", "targets": [f"h{number}:1" for number in range(40)]}
             "job slow has a timeoutSeconds of 40",
             "outlast its interval",
         ),
+        ({"scrape": {"intervalSeconds": 600}}, "scrape.intervalSeconds is 600", "every alert forget"),
+        (
+            {"scrape": {"extra": [{"job": "slow", "targets": ["h:1"], "intervalSeconds": 3600}]}},
+            "job slow has an intervalSeconds of 3600",
+            "every alert on it forget",
+        ),
+        *(
+            ({"scrape": {"extra": jobs}}, f"job {jobs[-1]['job']} is there already", "does not start")
+            for jobs in (
+                [{"job": "a", "targets": ["h:1"]}, {"job": "a", "targets": ["h:2"]}],
+                [{"job": "prometheus", "targets": ["h:1"]}],
+                [{"job": "edge-exporter", "targets": ["h:1"]}],
+                [{"job": "dcgm-exporter", "targets": ["h:1"]}],
+            )
+        ),
+        ({"alertmanager": {"groupInterval": "0s"}}, "alertmanager.groupInterval is 0s", "does not start"),
+        (
+            {"alertmanager": {"repeatInterval": "0h0m"}},
+            "alertmanager.repeatInterval is 0h0m",
+            "does not start",
+        ),
         ({"scrape": {"sampleLimit": 0}}, "scrape.sampleLimit is 0", "no limit"),
+        ({"scrape": {"sampleLimit": -10}}, "scrape.sampleLimit is -10", "no limit"),
+        *(
+            (
+                {
+                    "scrape": {"sampleLimit": 50_000},
+                    "prometheus": {"resources": {"limits": {"memory": memory}}},
+                },
+                "scrape.sampleLimit is 50000",
+                f"prometheus.resources.limits.memory is {mebibytes} MiB",
+            )
+            for memory, mebibytes in (
+                ("1G", 953),
+                ("1.1Gi", 1126),
+                ("1000000Ki", 976),
+                ("1073741824", 1024),
+                (1073741824, 1024),
+                ("1100000000000m", 1049),
+            )
+        ),
         (
             {"scrape": {"sampleLimit": 1_000_000}},
             "scrape.sampleLimit is 1000000",
@@ -648,6 +728,35 @@ def test_receivers_that_are_filled_in() -> None:
     assert config["global"]["smtp_auth_password_file"] == "/etc/alertmanager/smtp/password"  # noqa: S105 - a path
     pod = pod_of(one(render("telemetry", {"alertmanager": alertmanager}), "Deployment", "alertmanager"))
     assert {"name": "smtp", "secret": {"secretName": "smtp"}} in pod["volumes"]
+
+
+def test_a_volume_in_decimal_units_is_capped_by_what_it_is() -> None:
+    found = config_of({"prometheus": {"storage": {"size": "1T"}}}, "prometheus")["storage"]["tsdb"][
+        "retention"
+    ]
+    assert found == {"time": "365d", "size": f"{10**12 // 2**20 * 80 // 100}MB"}
+
+
+@pytest.mark.parametrize(
+    ("filled", "default", "critical"),
+    [
+        ((), "null", "critical"),
+        (("default",), "default", "default"),
+        (("critical",), "null", "critical"),
+        (("default", "critical"), "default", "critical"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["standalone", "operator"])
+def test_what_is_critical_is_told_to_whoever_is_filled_in(
+    mode: str, filled: tuple[str, ...], default: str, critical: str
+) -> None:
+    hooks = {name: {"webhookUrl": f"http://{name}:8080/"} for name in filled}
+    values = {"mode": mode, "alertmanager": {"receivers": hooks}}
+    if mode == "standalone":
+        route = config_of(values, "alertmanager")["route"]
+    else:
+        route = one(render("telemetry", values), "AlertmanagerConfig", "edge-llm")["spec"]["route"]
+    assert (route["receiver"], route["routes"][1]["receiver"]) == (default, critical)
 
 
 def test_alertmanager_reaches_out_only_where_somebody_is_told() -> None:

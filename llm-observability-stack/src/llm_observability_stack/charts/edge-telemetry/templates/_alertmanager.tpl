@@ -15,7 +15,7 @@ global:
   {{- end }}
 {{ end -}}
 route:
-  receiver: {{ ternary "default" "null" (ne (print $receivers.default.webhookUrl $receivers.default.mailTo) "") | quote }}
+  receiver: {{ include "edge-telemetry.told" (dict "receivers" $receivers "name" "default") | quote }}
   group_by: [alertname, node, rung]
   group_wait: {{ $alertmanager.groupWait }}
   group_interval: {{ $alertmanager.groupInterval }}
@@ -24,7 +24,7 @@ route:
     # Always firing, to prove that rules reach Alertmanager: nobody is to be woken by it.
     - receiver: "null"
       matchers: ['alertname="Watchdog"']
-    - receiver: critical
+    - receiver: {{ include "edge-telemetry.told" (dict "receivers" $receivers "name" "critical") | quote }}
       matchers: ['severity="critical"']
       repeat_interval: 1h
 receivers:
@@ -35,6 +35,16 @@ receivers:
     {{- with include "edge-telemetry.receiver" $receivers.critical }}{{ . | nindent 4 }}{{ end }}
 inhibit_rules:
 {{ .Files.Get "files/alertmanager/inhibition.yml" | trim | indent 2 }}
+{{- end -}}
+
+{{/*
+Who is told where `name` ought to be. What is critical goes to the default where nobody is named for it: an operator of a box who
+fills in one receiver wants to hear of the worst first of all. Called with (dict "receivers" ... "name" "critical").
+*/}}
+{{- define "edge-telemetry.told" -}}
+{{- $own := get .receivers .name }}
+{{- $default := .receivers.default }}
+{{- if or $own.webhookUrl $own.mailTo }}{{ .name }}{{ else if or $default.webhookUrl $default.mailTo }}default{{ else if eq .name "default" }}null{{ else }}{{ .name }}{{ end }}
 {{- end -}}
 
 {{- define "edge-telemetry.receiver" -}}

@@ -43,10 +43,13 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{/* A size in MiB; nothing where it is no size of ours. */}}
+{{/* A quantity of Kubernetes (50Gi, 50G, 1.5Ti, or bytes) in whole MiB; nothing where it is none, or beyond what counts. */}}
 {{- define "edge-telemetry.mebibytes" -}}
-{{- $factor := get (dict "Mi" 1 "Gi" 1024 "Ti" 1048576) (regexFind "[A-Za-z]+$" .) }}
-{{- if $factor }}{{ mul (regexFind "^[0-9]+" . | int64) $factor }}{{ end }}
+{{- $text := ternary (printf "%.0f" (float64 .)) (toString .) (kindIs "float64" .) }}
+{{- if regexMatch "^([0-9]{1,15}([.][0-9]{1,6})?(m|k|Ki|M|Mi)?|[0-9]{1,7}([.][0-9]{1,6})?(G|T|Gi|Ti))$" $text }}
+{{- $bytes := dict "" 1.0 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 }}
+{{- divf (mulf (regexFind "^[0-9.]+" $text | float64) (get $bytes (regexFind "[A-Za-z]*$" $text))) 1048576.0 | floor | int64 }}
+{{- end }}
 {{- end -}}
 
 {{/*

@@ -56,7 +56,7 @@ scrape_configs:
   {{- range .Values.scrape.extra }}
   - job_name: {{ .job }}
     {{- with .path }}
-    metrics_path: {{ . }}
+    metrics_path: {{ . | quote }}
     {{- end }}
     {{- with .scheme }}
     scheme: {{ . }}
