@@ -205,6 +205,10 @@ XID = {"alertname": "GpuXid", "severity": "critical", "layer": "0", "rung": "hos
 WORN = {"alertname": "GpuRowRemapFailed", "severity": "critical", "layer": "0", "rung": "host", "gpu": "g"}
 NODE_READY = {**CONTRACT, "layer": "1", "rung": "gpu", "contract": "gpu.node-ready"}
 FULL = {"alertname": "VolumeFilling", "layer": "3", "rung": "telemetry"}
+DISK = {"alertname": "HostDiskFilling", "layer": "0", "rung": "host", "instance": "m:9100", "device": "/dev/a"}
+OUT_OF_MEMORY = {**REPLICA, "alertname": "ContainerOutOfMemory", "container": "ollama", "node": "a"}
+RESTARTING = {**OUT_OF_MEMORY, "alertname": "ContainerRestarting"}
+OF_TELEMETRY = {**REPLICA, "layer": "3", "rung": "telemetry", "pod": "prometheus-0", "node": "a"}
 WATCHDOG = {"alertname": "Watchdog", "severity": "none", "layer": "3", "rung": "telemetry"}
 
 
@@ -218,7 +222,25 @@ WATCHDOG = {"alertname": "Watchdog", "severity": "none", "layer": "3", "rung": "
             id="a dead node hides what ran on it, not what runs on others",
         ),
         pytest.param(NODE_DOWN, [NODE_READY], [OFFER, SCRAPE], id="a dead node is told once"),
+        pytest.param(
+            HOST,
+            [OLLAMA, MODEL, {**REPLICA, "node": "a"}, RESTARTING],
+            [SCRAPE, WORN, {**NODE_DOWN, "node": "c"}, OUT_OF_MEMORY, OF_TELEMETRY],
+            id="a broken host hides pods on a node, and neither a dead node nor a pod with a cause of its own",
+        ),
         pytest.param(HOST, [OLLAMA, MODEL], [SCRAPE, WORN], id="the host hides what stands on it"),
+        pytest.param(
+            OFFER,
+            [{**REPLICA, "node": "a"}, {**REPLICA, "node": "b"}, RESTARTING],
+            [OUT_OF_MEMORY, OF_TELEMETRY],
+            id="the offer hides pods that cannot start, on whichever node",
+        ),
+        pytest.param(
+            {**XID, "node": "b"},
+            [{**REPLICA, "node": "b"}],
+            [{**REPLICA, "node": "a"}, OLLAMA],
+            id="a broken card of one node hides nothing of another",
+        ),
         pytest.param(XID, [OFFER], [SCRAPE, WORN], id="a broken card hides what stands on it"),
         pytest.param(WORN, [], [OLLAMA, MODEL, SCRAPE], id="a worn card that works hides nothing"),
         pytest.param(OFFER, [MODEL, ON_CPU], [SCRAPE, WORN], id="the offer hides what stands on it"),
@@ -232,6 +254,15 @@ WATCHDOG = {"alertname": "Watchdog", "severity": "none", "layer": "3", "rung": "
             [{**FULL, "severity": "warning", "volume": "metrics"}],
             [{**FULL, "severity": "warning", "volume": "models"}],
             id="critical hides the warning of the same thing",
+        ),
+        pytest.param(
+            {**DISK, "severity": "critical", "mountpoint": "/"},
+            [{**DISK, "severity": "warning", "mountpoint": "/"}],
+            [
+                {**DISK, "severity": "warning", "mountpoint": "/srv"},
+                {**DISK, "severity": "warning", "mountpoint": "/", "instance": "n:9100"},
+            ],
+            id="critical hides the warning of no other disk and of no other machine",
         ),
     ],
 )
