@@ -205,7 +205,7 @@ XID = {"alertname": "GpuXid", "severity": "critical", "layer": "0", "rung": "hos
 WORN = {"alertname": "GpuRowRemapFailed", "severity": "critical", "layer": "0", "rung": "host", "gpu": "g"}
 NODE_READY = {**CONTRACT, "layer": "1", "rung": "gpu", "contract": "gpu.node-ready"}
 FULL = {"alertname": "VolumeFilling", "layer": "3", "rung": "telemetry"}
-DISK = {"alertname": "HostDiskFilling", "layer": "0", "rung": "host", "instance": "m:9100", "device": "/dev/a"}
+DISK = {"alertname": "HostDiskFilling", "layer": "0", "rung": "host", "instance": "m:9100", "device": "a"}
 OUT_OF_MEMORY = {**REPLICA, "alertname": "ContainerOutOfMemory", "container": "ollama", "node": "a"}
 RESTARTING = {**OUT_OF_MEMORY, "alertname": "ContainerRestarting"}
 OF_TELEMETRY = {**REPLICA, "layer": "3", "rung": "telemetry", "pod": "prometheus-0", "node": "a"}
@@ -226,7 +226,7 @@ WATCHDOG = {"alertname": "Watchdog", "severity": "none", "layer": "3", "rung": "
             HOST,
             [OLLAMA, MODEL, {**REPLICA, "node": "a"}, RESTARTING],
             [SCRAPE, WORN, {**NODE_DOWN, "node": "c"}, OUT_OF_MEMORY, OF_TELEMETRY],
-            id="a broken host hides pods on a node, and neither a dead node nor a pod with a cause of its own",
+            id="a broken host hides pods on a node, no dead node and no pod with a cause of its own",
         ),
         pytest.param(HOST, [OLLAMA, MODEL], [SCRAPE, WORN], id="the host hides what stands on it"),
         pytest.param(
