@@ -183,6 +183,29 @@ def test_a_kubeconfig_that_points_nowhere_is_unreachable(edge: Edge, tmp_path: P
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("source", "flag", "names"),
+    [
+        (("--from", "a.json"), ("--context", "c"), "--from and --context"),
+        (("--from", "a.json"), ("--sudo",), "--from and --sudo"),
+        (("--from", "a.json"), ("--service", "ollama=http://x"), "--from and --service"),
+        (("--from", "a.json"), ("--kubeconfig", "k"), "--from and --kubeconfig"),
+        (("--from", "a.json"), ("--host", "ssh://b"), "--from and --host"),
+        (("--demo",), ("--profile", "cpu"), "--demo and --profile"),
+        (("--demo",), ("--ssh-config", "f"), "--demo and --ssh-config"),
+        (("--sandbox",), ("--kubeconfig", "k"), "--kubeconfig and --sandbox"),
+    ],
+)
+def test_a_flag_that_would_do_nothing_is_refused(
+    edge: Edge, source: tuple[str, ...], flag: tuple[str, ...], names: str
+) -> None:
+    assert edge("diagnose", *source, *flag) == (
+        2,
+        "",
+        f"edge: {names} exclude each other (give one of them)\n",
+    )
+
+
 @pytest.fixture
 def refusing() -> Iterator[Callable[[int], str]]:
     """An API server that answers one status to everything."""
@@ -223,6 +246,7 @@ def test_an_api_that_refuses_is_not_authorised(
     assert str(status) in err
     assert "canary" not in out + err
     assert err.count("\n") == 1
+    assert edge("status", "--profile", "cpu", "--kubeconfig", path)[2] == err
 
 
 def test_without_a_profile_or_a_target_the_next_step_is_named(edge: Edge, tmp_path: Path) -> None:

@@ -63,6 +63,46 @@ def test_show_prints_reads_without_secrets(edge: Edge, saved: Callable[..., Path
     assert "lists them" in edge("evidence", "show", saved("b.json", reads=READS), "zzzzzzzzzzzzzzzzzzzz")[2]
 
 
+def test_hosts_beside_the_first_are_shown_and_compared(
+    edge: Edge, bench: SimpleNamespace, saved: Callable[..., Path]
+) -> None:
+    def of_a_host(rc: int) -> dict[str, Any]:
+        return {"box-b": {"command:df -Pk": {"rc": rc, "stdout": "TOKEN=canary1", "stderr": ""}}}
+
+    one, other = saved("a.json", nodes=of_a_host(0)), saved("b.json", nodes=of_a_host(1))
+    assert "exit 0             box-b: command:df -Pk\n" in edge("evidence", "show", one)[1]
+    for key in ("command:df", "box-b: "):
+        _, out, _ = edge("evidence", "show", one, key)
+        assert out.startswith("# box-b: command:df -Pk\n")
+        assert "canary" not in out
+    assert "box-b: command:df -Pk  differs\n    rc: 0 -> 1\n" in edge("evidence", "diff", one, other)[1]
+    assert edge("evidence", "redact", one)[2].endswith("10 reads, 1 values redacted\n")
+
+
+def test_nothing_of_a_recording_is_printed_as_it_came(edge: Edge, saved: Callable[..., Path]) -> None:
+    odd = "--password canary \x1b[2J"
+    whole = saved("a.json", context=odd, nodes={odd: {odd: {"error": odd}}}, reads={odd: 1})
+    for key in ((), ("",)):
+        _, out, _ = edge("evidence", "show", whole, *key)
+        assert "canary" not in out
+        assert "\x1b" not in out
+
+
+def test_a_dash_is_standard_input_and_output(
+    edge: Edge, saved: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = saved("a.json", reads=READS)
+    with source.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        code, out, err = edge("evidence", "redact", "-")
+    assert (code, json.loads(out)["redactions"]) == (0, 1)
+    assert err.startswith("wrote standard output: ")
+    with source.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert "unknown profile `bench`" in edge("diagnose", "--from", "-")[2]
+    assert "--save -" in edge("diagnose", "--from", source, "--save", "-")[2]
+
+
 def test_redact_writes_a_clean_copy_or_cleans_in_place(
     edge: Edge, saved: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -122,6 +162,7 @@ def test_record_writes_a_redacted_recording_that_judges_the_same(
     code, out, err = edge("evidence", "record", "-o", written, "--kubeconfig", kubeconfig, "--profile", "cpu")
     assert (code, out) == (0, "")
     assert err.startswith(f"wrote {written}: ")
+    assert "\nedge: note: the cluster of context e cannot be reached: " in err
     recording = json.loads(written.read_text())
     assert recording["schema"] == "edge.evidence/v1"
     assert recording["target"] == {"context": "e", "profile": "cpu"}

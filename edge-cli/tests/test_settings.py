@@ -21,6 +21,7 @@ def write(home: dict[str, str], content: str) -> Path:
 
 def test_without_a_file_nothing_is_set(home: dict[str, str]) -> None:
     assert load_settings(home) == Settings()
+    assert load_settings({"XDG_CONFIG_HOME": "/dev/null"}) == Settings()
 
 
 def test_the_environment_wins_over_the_file(home: dict[str, str]) -> None:

@@ -1,3 +1,5 @@
+import gzip
+import io
 import json
 import os
 import threading
@@ -6,7 +8,7 @@ from pathlib import Path
 import pytest
 from edge_llm_tests.errors import EvidenceError
 from edge_llm_tests.evidence import Recording
-from edge_llm_tests.reads import UnseenError, see
+from edge_llm_tests.reads import ApiRead, UnseenError, see
 from edge_llm_tests.testing import answer, command, content, kubernetes_list, recording_of
 
 
@@ -44,6 +46,64 @@ def test_what_is_no_recording_is_named(tmp_path: Path, text: str, said: str) -> 
         Recording.load(file)
     assert str(file) in caught.value.message
     assert "edge evidence record" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "step"),
+    [
+        (gzip.compress(b"{}"), "compressed with gzip", "gunzip"),
+        (b"\x28\xb5\x2f\xfd0", "compressed with zstd", "unzstd"),
+        (b"PK\x03\x04", "a ZIP archive", "take the recording out"),
+        ("{}".encode("utf-16"), "UTF-16", "UTF-8"),
+        (b" \n", "it is empty", "edge evidence record"),
+        (b"\0" * 9000, "null bytes", "edge evidence record"),
+        (b'{"a": NaN}', "not a complete JSON document", "edge evidence record"),
+    ],
+)
+def test_what_is_no_json_is_named_by_its_kind(tmp_path: Path, content: bytes, said: str, step: str) -> None:
+    file = tmp_path / "other"
+    file.write_bytes(content)
+    with pytest.raises(EvidenceError) as caught:
+        Recording.load(file)
+    assert said in caught.value.message
+    assert step in caught.value.next_step
+
+
+def test_a_device_and_a_file_beyond_all_size_are_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EvidenceError, match="null bytes"):
+        Recording.load(Path("/dev/zero"))
+    monkeypatch.setattr("edge_llm_tests.evidence_file._SIZE_LIMIT_BYTES", 16)
+    (tmp_path / "large").write_text('{"schema": "edge.evidence/v1", "reads": {}}')
+    with pytest.raises(EvidenceError, match="larger than"):
+        Recording.load(tmp_path / "large")
+
+
+def test_a_byte_order_mark_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "marked").write_text('{"schema": "edge.evidence/v1", "reads": {}}', encoding="utf-8-sig")
+    assert Recording.load(tmp_path / "marked").reads == {}
+
+
+def test_a_dash_is_the_standard_stream(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    Recording(context="box \u2713").save(Path("-"))
+    written = io.TextIOWrapper(io.BytesIO(capsysbinary.readouterr().out))
+    monkeypatch.setattr("sys.stdin", written)
+    assert Recording.load(Path("-")).context == "box \u2713"
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(EvidenceError, match="standard input is closed"):
+        Recording.load(Path("-"))
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [(429, "Unavailable"), (302, "Malformed"), (307, "Malformed"), (503, "Unavailable"), (404, None)],
+)
+def test_what_is_no_answer_of_the_api_shows_nothing(status: int, reason: str | None) -> None:
+    problem = ApiRead("api:/version", status, "said", None).problem
+    assert (problem and problem.reason) == reason
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

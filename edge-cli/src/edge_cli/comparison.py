@@ -47,13 +47,14 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def compare(one: Recording, other: Recording) -> Iterator[Difference]:
-    """The reads that differ, in order of their keys."""
-    for key in sorted({*one.reads, *other.reads}):
-        if key not in other.reads:
+    """The reads that differ, in order of their keys; those of further hosts as `HOST: key`."""
+    before, after = one.reads_of_all, other.reads_of_all
+    for key in sorted({*before, *after}):
+        if key not in after:
             yield Difference(key, "only in A")
-        elif key not in one.reads:
+        elif key not in before:
             yield Difference(key, "only in B")
-        elif details := tuple(_details(one.reads[key], other.reads[key])):
+        elif details := tuple(_details(before[key], after[key])):
             yield Difference(key, "differs", details)
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share, declared once."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,8 @@ __all__ = [
     "SshConfigOption",
     "SudoOption",
     "VerboseOption",
+    "exclude",
+    "exclude_each_other",
     "services",
 ]
 
@@ -95,6 +98,28 @@ ServiceOption = Annotated[
         "--service", metavar="NAME=URL", help="Ask a service there, not through the API server; repeatable."
     ),
 ]
+
+
+def exclude_each_other(flags: Mapping[str, object]) -> None:
+    """Stop where more than one of the flags is given.
+
+    Raises:
+        UsageError: They are.
+    """
+    given = [flag for flag, value in flags.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", "give one of them")
+
+
+def exclude(flag: str, value: object, others: Mapping[str, object]) -> None:
+    """Stop where `flag` is given beside one of `others`, which would do nothing then.
+
+    Raises:
+        UsageError: It is.
+    """
+    for other, given in others.items():
+        if value and given:
+            raise UsageError(f"{flag} and {other} exclude each other", "give one of them")
 
 
 def services(given: list[str] | None) -> dict[str, str]:

@@ -81,7 +81,7 @@ def environment_settings(environ: Mapping[str, str] = os.environ) -> Settings:
 def _from_file(path: Path, *, required: bool) -> dict[str, str]:
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # XDG_CONFIG_HOME=/dev/null is how some want none
         if required:
             raise UsageError(f"settings {path}: no such file", "correct EDGE_CONFIG, or unset it") from None
         return {}

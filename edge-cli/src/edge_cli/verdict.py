@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 from edge_llm_tests.contract import Outcome
-from edge_llm_tests.errors import ExitCode
+from edge_llm_tests.errors import EdgeError, ExitCode, TargetUnreachableError, UnauthorisedError
 from edge_llm_tests.evidence import Recording
 from edge_llm_tests.layer import Layer, Remedy
 from edge_llm_tests.reads import ApiRead, UnseenError
@@ -12,7 +12,7 @@ from edge_llm_tests.reads import ApiRead, UnseenError
 from edge_cli.report import Report
 from edge_cli.routing import Step, Verdict
 
-__all__ = ["SCHEMA", "Refusal", "document", "exit_code", "refusal"]
+__all__ = ["SCHEMA", "Refusal", "document", "exit_code", "refusal", "refusal_error"]
 
 SCHEMA = "edge.diagnosis/v1"
 _ANYONES = ("api:/version", "api:/readyz", "api:/livez")  # answered even to callers without any right
@@ -110,6 +110,23 @@ def refusal(recording: Recording) -> Refusal | None:
             if unseen is not None and unseen.reason in reasons:
                 return Refusal(code, unseen.message)
     return None
+
+
+def refusal_error(recording: Recording) -> EdgeError | None:
+    """The error of a run that saw nothing of its cluster; None where it saw something, or asked nothing."""
+    refused = refusal(recording)
+    if refused is None:
+        return None
+    target = f"the cluster of context {recording.context or 'default'}"
+    if refused.code is ExitCode.UNAUTHORISED:
+        return UnauthorisedError(
+            f"{target} refuses the credentials: {refused.said}",
+            "renew them, or choose others with --kubeconfig or --context",
+        )
+    return TargetUnreachableError(
+        f"{target} cannot be reached: {refused.said}",
+        "start k3s, or correct the address with --kubeconfig or --context",
+    )
 
 
 def _problem(recording: Recording, key: str) -> UnseenError | None:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from edge_llm_tests.errors import EvidenceError
+from edge_llm_tests.evidence_file import RECORD_STEP, name_of, read_document, write_document
 from edge_llm_tests.reads import ApiRead, CommandRead, FileRead, Sight, UnseenError, see, touch
 
 __all__ = ["SCHEMA", "Recording"]
@@ -18,7 +19,6 @@ SCHEMA = "edge.evidence/v1"
 HOST_READS = ("command:", "file:", "glob:")
 """How the keys of a host's reads begin."""
 T = TypeVar("T")
-_RECORD_STEP = "write a new one with `edge evidence record -o FILE`"
 
 
 class Recording(msgspec.Struct, frozen=True, dict=True):
@@ -53,6 +53,14 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         shared = {key: read for key, read in self.reads.items() if not key.startswith(HOST_READS)}
         further = (replace(first, reads={**shared, **own}, host=name) for name, own in self.nodes.items())
         return (first, *further)
+
+    @property
+    def reads_of_all(self) -> dict[str, Any]:
+        """The reads of the first host and of the cluster by key, those of further hosts by `HOST: key`."""
+        further = {
+            f"{name}: {key}": read for name, reads in self.nodes.items() for key, read in reads.items()
+        }
+        return {**self.reads, **further}
 
     @cached_property
     def now(self) -> datetime:
@@ -191,36 +199,21 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
         }
 
     def save(self, path: Path) -> None:
-        """Write the recording, readable by its owner alone, complete or not at all.
+        """Write the recording, readable by its owner alone, complete or not at all; `-` is standard output.
 
         Raises:
             EvidenceError: The file cannot be written.
         """
-        content = msgspec.json.format(msgspec.json.encode(self.document()), indent=1) + b"\n"
-        try:
-            if path.exists() and not path.is_file():
-                path.write_bytes(content)  # a pipe, a device: to put a file in its place would take it away
-            else:
-                _write_whole(path.resolve(), content)
-        except OSError as error:
-            raise EvidenceError(f"{path}: {error.strerror}", "choose a path that can be written") from None
+        write_document(path, self.document())
 
     @classmethod
     def load(cls, path: Path) -> "Recording":
-        """Read a recording.
+        """Read a recording; `-` is standard input.
 
         Raises:
             EvidenceError: The file is missing, not JSON, or of another schema.
         """
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise EvidenceError(f"{path}: {error.strerror}", _RECORD_STEP) from None
-        try:
-            document = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise EvidenceError(f"{path}: not a complete JSON document ({error})", _RECORD_STEP) from None
-        return cls.parse(document, str(path))
+        return cls.parse(read_document(path), name_of(path, "standard input"))
 
     @classmethod
     def parse(cls, document: Any, name: str = "recording") -> "Recording":
@@ -230,19 +223,19 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
             EvidenceError: It is not of schema `edge.evidence/v1`.
         """
         if not isinstance(document, Mapping) or "schema" not in document:
-            raise EvidenceError(f"{name}: no evidence recording (it has no `schema`)", _RECORD_STEP)
+            raise EvidenceError(f"{name}: no evidence recording (it has no `schema`)", RECORD_STEP)
         if document["schema"] != SCHEMA:
             raise EvidenceError(
-                f"{name}: schema {document['schema']!r}, this version reads {SCHEMA!r}", _RECORD_STEP
+                f"{name}: schema {document['schema']!r}, this version reads {SCHEMA!r}", RECORD_STEP
             )
         reads = document.get("reads")
         if not isinstance(reads, Mapping):
-            raise EvidenceError(f"{name}: `reads` is missing or not an object", _RECORD_STEP)
+            raise EvidenceError(f"{name}: `reads` is missing or not an object", RECORD_STEP)
         target = document.get("target")
         target = target if isinstance(target, Mapping) else {}
         nodes = document.get("nodes", {})
         if not isinstance(nodes, Mapping) or not all(isinstance(each, Mapping) for each in nodes.values()):
-            raise EvidenceError(f"{name}: `nodes` is not an object of objects", _RECORD_STEP)
+            raise EvidenceError(f"{name}: `nodes` is not an object of objects", RECORD_STEP)
         tool = document.get("tool")
         redactions = document.get("redactions")
         return cls(
@@ -267,18 +260,3 @@ def _typed(key: str, entry: Mapping[str, Any], name: str, wanted: type) -> Any:
     if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
         raise UnseenError(key, "Malformed", f"{key}: `{name}` is not of type {wanted.__name__}")
     return value
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Put a file of its owner's alone at `path`, by a name of its own that nobody can have laid there."""
-    import tempfile  # noqa: PLC0415 - 5 ms that only a run which writes pays
-
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    partial = Path(name)
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, no path
-            file.write(content)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise

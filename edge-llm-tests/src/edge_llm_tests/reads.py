@@ -36,7 +36,8 @@ READ_REASONS = (
 )
 """Why a read did not show anything. Any contract can be unknown for one of these, without declaring it."""
 
-_HTTP_UNAUTHORISED, _HTTP_FORBIDDEN, _HTTP_OK, _HTTP_REDIRECT = 401, 403, 200, 300
+_REFUSALS = {401: ("Unauthorised", "401 Unauthorized"), 403: ("Forbidden", "403 Forbidden")}
+_HTTP_OK, _HTTP_REDIRECT, _HTTP_CLIENT_ERROR, _HTTP_BUSY, _HTTP_SERVER_ERROR = 200, 300, 400, 429, 500
 _API_ERRORS = {
     "unreachable": "Unreachable",
     "timeout": "TimedOut",
@@ -163,12 +164,14 @@ class ApiRead(msgspec.Struct, frozen=True):
             )
         if self.status is None:
             return UnseenError(self.key, "Malformed", f"{self.key}: neither a status nor an error")
-        if self.status == _HTTP_UNAUTHORISED:
-            return UnseenError(self.key, "Unauthorised", f"{self.key}: 401 Unauthorized{self._said()}")
-        if self.status == _HTTP_FORBIDDEN:
-            return UnseenError(self.key, "Forbidden", f"{self.key}: 403 Forbidden{self._said()}")
-        if self.status >= 500:  # noqa: PLR2004 - the HTTP class of server errors
+        if self.status in _REFUSALS:
+            reason, words = _REFUSALS[self.status]
+            return UnseenError(self.key, reason, f"{self.key}: {words}{self._said()}")
+        if self.status == _HTTP_BUSY or self.status >= _HTTP_SERVER_ERROR:
             return UnseenError(self.key, "Unavailable", f"{self.key}: HTTP {self.status}{self._said()}")
+        if _HTTP_REDIRECT <= self.status < _HTTP_CLIENT_ERROR:
+            said = "a redirect, which no API sends: a proxy or a sign-on page answers in its place"
+            return UnseenError(self.key, "Malformed", f"{self.key}: HTTP {self.status}, {said}")
         return None
 
     def _said(self) -> str:

@@ -45,6 +45,9 @@ def redact(recording: Recording) -> Recording:
         nodes=walk.value(dict(recording.nodes)),
         context=walk.text(recording.context),
         profile=walk.text(recording.profile),
+        host=walk.text(recording.host),
+        recorded_at=walk.text(recording.recorded_at),
+        tool=walk.value(dict(recording.tool)),
         redactions=recording.redactions + walk.count,
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from edge_llm_tests.errors import ExitCode, TargetUnreachableError, UnauthorisedError, UsageError
+from edge_llm_tests.errors import UsageError
 
 from edge_cli.options import (
     ContextOption,
@@ -20,6 +20,8 @@ from edge_cli.options import (
     SshConfigOption,
     SudoOption,
     VerboseOption,
+    exclude,
+    exclude_each_other,
     services,
 )
 
@@ -53,20 +55,31 @@ def diagnose(
     lowest layer that cannot satisfy its contract. Exit code: 0 holds, 3 a contract failed, 6 the target
     cannot be reached, 7 it refuses the credentials.
     """
-    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - `edge --help` needs none of it
+    from edge_llm_tests.evidence_file import STANDARD_STREAM  # noqa: PLC0415 - as below
+
+    from edge_cli.hosts import HostChoice  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.render import Output, render  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
     from edge_cli.subject import demo as demo_subject  # noqa: PLC0415 - as above
     from edge_cli.subject import live, recorded  # noqa: PLC0415 - as above
     from edge_cli.terminal import stdout_page, write_document  # noqa: PLC0415 - as above
     from edge_cli.timings import span  # noqa: PLC0415 - as above
-    from edge_cli.verdict import exit_code, refusal  # noqa: PLC0415 - as above
+    from edge_cli.verdict import exit_code, refusal_error  # noqa: PLC0415 - as above
 
     settings = load_settings()
     chosen_output = Output(_choice("--output", output or settings.output or "table", tuple(Output)))
     chosen_fail_on = _choice("--fail-on", fail_on or settings.fail_on or "contract", _FAIL_ON)
-    _one_source(from_file=from_file, demo=demo, sandbox=sandbox, kubeconfig=kubeconfig)
-    exclude_hosts(host, {"--from": from_file, "--demo": demo, "--sandbox": sandbox})
+    of_a_target = {"--kubeconfig": kubeconfig, "--sandbox": sandbox}
+    of_live = {"--context": context, "--host": host, "--ssh-config": ssh_config, "--sudo": sudo}
+    exclude_each_other({"--from": from_file, "--demo": demo, **of_a_target})
+    for name, replayed in (("--from", from_file), ("--demo", demo)):
+        exclude(name, replayed, {**of_live, "--service": service})
+    exclude("--demo", demo, {"--profile": profile})
+    exclude("--sandbox", sandbox, {"--host": host})
+    if save == STANDARD_STREAM:
+        raise UsageError(
+            "--save -: the verdict is written there", "give a FILE, or `edge evidence record -o -`"
+        )
     if from_file is not None:
         subject = recorded(from_file, profile)
     elif demo:
@@ -88,18 +101,8 @@ def diagnose(
     with span("render"):
         text = render(judged, chosen_output, stdout_page(verbose=verbose))
         write_document(text, for_eyes=chosen_output is Output.TABLE)
-    refused = refusal(subject.recording) if subject.live else None
-    if refused is not None:
-        target = f"the cluster of context {subject.recording.context or 'default'}"
-        if refused.code is ExitCode.UNAUTHORISED:
-            raise UnauthorisedError(
-                f"{target} refuses the credentials: {refused.said}",
-                "renew them, or choose others with --kubeconfig or --context",
-            )
-        raise TargetUnreachableError(
-            f"{target} cannot be reached: {refused.said}",
-            "start k3s, or correct the address with --kubeconfig or --context",
-        )
+    if subject.live and (refused := refusal_error(subject.recording)) is not None:
+        raise refused
     raise typer.Exit(
         exit_code(judged.verdict, subject.recording, fail_on_advisory=chosen_fail_on == "advisory")
     )
@@ -111,9 +114,3 @@ def _choice(option: str, given: str, allowed: tuple[str, ...]) -> str:
     near = get_close_matches(given, allowed, n=1)
     step = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(allowed)}"
     raise UsageError(f"{option} {given}: no such choice", step)
-
-
-def _one_source(**sources: object) -> None:
-    given = [f"--{name.removesuffix('_file').replace('_', '-')}" for name, value in sources.items() if value]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} exclude each other", "give one of them")

@@ -16,6 +16,7 @@ from edge_cli.options import (
     ServiceOption,
     SshConfigOption,
     SudoOption,
+    exclude_each_other,
     services,
 )
 
@@ -35,8 +36,10 @@ evidence = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_File = Annotated[Path, typer.Argument(metavar="FILE", help="A recording.")]
-_Written = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write it.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="A recording; - is standard input.")]
+_Written = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write it; - is standard output.")
+]
 
 
 @evidence.command()
@@ -57,7 +60,10 @@ def record(
 
     from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - with the command
     from edge_cli.subject import live  # noqa: PLC0415 - with the command
+    from edge_cli.terminal import printable  # noqa: PLC0415 - with the command
+    from edge_cli.verdict import refusal_error  # noqa: PLC0415 - with the command
 
+    exclude_each_other({"--kubeconfig": kubeconfig, "--sandbox": sandbox})
     exclude_hosts(host, {"--sandbox": sandbox})
     subject = live(
         profile,
@@ -70,6 +76,8 @@ def record(
     recording = covered(subject.recording)
     recording.save(output)
     _wrote(output, recording)
+    if (refused := refusal_error(recording)) is not None:  # what was read is what was asked for all the same
+        sys.stderr.write(f"edge: note: {printable(str(refused))}\n")
 
 
 @evidence.command()
@@ -138,24 +146,27 @@ def demo(output: _Written) -> None:
 
 def _wrote(path: Path, recording: "Recording") -> None:
     simulated = ", SIMULATED" if recording.simulated else ""
-    sys.stderr.write(
-        f"wrote {path}: {len(recording.reads)} reads, {recording.redactions} values redacted{simulated}\n"
-    )
+    from edge_llm_tests.evidence_file import name_of  # noqa: PLC0415 - with the command
+
+    name, reads = name_of(path, "standard output"), len(recording.reads_of_all)
+    sys.stderr.write(f"wrote {name}: {reads} reads, {recording.redactions} values redacted{simulated}\n")
 
 
 def _overview(recording: "Recording") -> Iterator[str]:
+    from edge_llm_tests.redact import redact_text  # noqa: PLC0415 - with the command
+
     from edge_cli.terminal import printable  # noqa: PLC0415 - with the command
+
+    def shown(text: str) -> str:
+        return printable(redact_text(text)[0])
 
     about = f"profile {recording.profile or '-'}, context {recording.context or '-'}"
     simulated = ", SIMULATED" if recording.simulated else ""
-    yield printable(
+    yield shown(
         f"recorded {recording.recorded_at}, {about}, {recording.redactions} values redacted{simulated}"
     )
-    for key in sorted(recording.reads):
-        yield f"{_came_to(recording.reads[key]):<18} {printable(key)}"
-    for name, reads in recording.nodes.items():
-        for key in sorted(reads):
-            yield f"{_came_to(reads[key]):<18} {printable(f'{name}: {key}')}"
+    for key, entry in sorted(recording.reads_of_all.items()):
+        yield f"{shown(_came_to(entry)):<18} {shown(key)}"
 
 
 def _came_to(entry: object) -> str:
@@ -178,14 +189,17 @@ def _content(recording: "Recording", key: str) -> Iterator[str]:
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - with the command
     from edge_llm_tests.redact import redact_value  # noqa: PLC0415 - with the command
 
-    chosen = recording.matching(key)
+    from edge_cli.terminal import printable  # noqa: PLC0415 - with the command
+
+    reads = recording.reads_of_all
+    chosen = sorted(each for each in reads if each.startswith(key) or each.partition(": ")[2].startswith(key))
     if not chosen:
-        near = get_close_matches(key, recording.reads, n=1, cutoff=0.3)
+        near = get_close_matches(key, reads, n=1, cutoff=0.3)
         step = f"did you mean {near[0]!r}?" if near else "`edge evidence show FILE` lists them"
         raise UsageError(f"no read begins with {key!r}", step)
-    covered, _ = redact_value({each: recording.reads[each] for each in chosen})
+    covered, _ = redact_value({each: reads[each] for each in chosen})
     for each, entry in covered.items():
-        yield f"# {each}"
+        yield f"# {printable(each)}"
         yield json.dumps(entry, indent=1, ensure_ascii=False)
 
 

@@ -10,9 +10,11 @@ import logging
 import os
 import ssl
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.readers.wire import Origin
@@ -22,6 +24,8 @@ __all__ = ["in_cluster_origin", "kubeconfig_path", "load_kubeconfig"]
 
 _DEFAULT_PATHS = ("~/.kube/config", "/etc/rancher/k3s/k3s.yaml")
 _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_SIZE_LIMIT_BYTES = 16 * 1024 * 1024  # no kubeconfig is as large; a device would fill the memory
+_PLUGIN_DEADLINE_S = 60.0  # time to sign in somewhere; kubectl would wait for ever
 _NEXT = "give --kubeconfig FILE, or set KUBECONFIG"
 
 
@@ -55,13 +59,23 @@ def load_kubeconfig(path: Path, context: str | None) -> tuple[str, Origin]:
     cluster = _named(raw, path, "clusters", _text(chosen, path, "cluster"), "cluster")
     user = _named(raw, path, "users", _text(chosen, path, "user"), "user")
     server = _text(cluster, path, "server")
-    if not server.startswith(("https://", "http://")):
-        raise UsageError(f"{path}: server {server!r} of context {name!r} is no http(s) address", _NEXT)
+    if not _is_address(server):
+        raise UsageError(
+            f"kubeconfig {path}: server {server!r} of context {name!r} is no http(s) address", _NEXT
+        )
     if {"exec", "auth-provider"} & set(user):
         return name, _by_package(path, name, user)
     headers = _headers(user, path)
     tls = _tls(cluster, user, path) if server.startswith("https://") else None
     return name, Origin(server, tls, headers)
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is none
+        return False
 
 
 def in_cluster_origin() -> Origin:
@@ -87,7 +101,11 @@ def in_cluster_origin() -> Origin:
 
 def _parse(path: Path) -> Mapping[str, Any]:
     try:
-        raw = load_yaml(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(_SIZE_LIMIT_BYTES + 1)
+        if len(content) > _SIZE_LIMIT_BYTES:
+            raise UsageError(f"kubeconfig {path}: larger than {_SIZE_LIMIT_BYTES >> 20} MiB", _NEXT)
+        raw = load_yaml(content)
     except OSError as error:
         raise UsageError(f"kubeconfig {path}: {error.strerror}", _NEXT) from None
     except YamlError as error:
@@ -121,17 +139,26 @@ def _headers(user: Mapping[str, Any], path: Path) -> dict[str, str]:
     token = user.get("token")
     if isinstance(user.get("tokenFile"), str):
         try:
-            token = (path.parent / user["tokenFile"]).read_text().strip()
+            token = (path.parent / user["tokenFile"]).read_text("utf-8", "replace")
         except OSError as error:
             raise UsageError(
                 f"kubeconfig {path}: tokenFile {user['tokenFile']}: {error.strerror}", _NEXT
             ) from None
-    if isinstance(token, str) and token:
-        return {"Authorization": f"Bearer {token}"}
+    if isinstance(token, str) and (token := token.strip()):
+        return {"Authorization": _header(f"Bearer {token}", path)}
     if isinstance(user.get("username"), str) and isinstance(user.get("password"), str):
         pair = base64.b64encode(f"{user['username']}:{user['password']}".encode()).decode()
         return {"Authorization": f"Basic {pair}"}
     return {}
+
+
+def _header(value: str, path: Path) -> str:
+    """The value of a header; what cannot be one would be quoted by the error of whoever sends it."""
+    if not (value.isascii() and value.isprintable()):
+        raise UsageError(
+            f"kubeconfig {path}: the token holds a line break or another character that no token has", _NEXT
+        )
+    return value
 
 
 def _tls(cluster: Mapping[str, Any], user: Mapping[str, Any], path: Path) -> ssl.SSLContext:
@@ -173,12 +200,26 @@ def _by_package(path: Path, context: str, user: Mapping[str, Any]) -> Origin:
         ) from None
     settings = client.Configuration()
     logging.disable(logging.ERROR)  # it logs a plugin that fails to the root logger, and goes on without
-    try:
-        config.load_kube_config(str(path), context=context, client_configuration=settings)  # type: ignore[no-untyped-call]  # the package has no types here
-    except (config.ConfigException, OSError) as error:
-        raise UsageError(f"kubeconfig {path}: context {context!r}: {error}", _NEXT) from None
-    finally:
-        logging.disable(logging.NOTSET)
+    faults: list[Exception] = []
+
+    def load() -> None:
+        try:
+            config.load_kube_config(str(path), context=context, client_configuration=settings)  # type: ignore[no-untyped-call]  # the package has no types here
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+            faults.append(error)
+
+    loading = threading.Thread(target=load, daemon=True)
+    loading.start()
+    loading.join(_PLUGIN_DEADLINE_S)
+    logging.disable(logging.NOTSET)
+    if loading.is_alive():
+        raise UsageError(
+            f"kubeconfig {path}: the credential plugin of context {context!r} has not ended in"
+            f" {_PLUGIN_DEADLINE_S:.0f} s",
+            "run it by hand to see what it waits for, or give another --kubeconfig or --context",
+        )
+    if faults:
+        raise UsageError(f"kubeconfig {path}: context {context!r}: {faults[0]}", _NEXT)
     tls = ssl.create_default_context(cafile=settings.ssl_ca_cert or None)
     if not settings.verify_ssl:
         tls.check_hostname = False
@@ -193,4 +234,4 @@ def _by_package(path: Path, context: str, user: Mapping[str, Any]) -> Origin:
             " no credentials",
             "run it by hand to see why, or give another --kubeconfig or --context",
         )
-    return Origin(str(settings.host), tls, {"Authorization": token} if token else {})
+    return Origin(str(settings.host), tls, {"Authorization": _header(token, path)} if token else {})

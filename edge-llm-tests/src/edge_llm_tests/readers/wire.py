@@ -189,8 +189,11 @@ def _exchange(
     connection.request(question.verb, target, body=question.body, headers=headers)
     with connection.getresponse() as response:
         content = response.read(question.limit_bytes + 1)
+        left = response.length
     if len(content) > question.limit_bytes:
         connection.close()  # the rest is not wanted, and would be taken for the next answer
+    elif left:  # `read` with a limit says nothing of an early end
+        raise http.client.HTTPException(f"the answer ended {left} bytes early")
     return response.status, content
 
 
