@@ -238,6 +238,39 @@ def start_error(message: str, start: str = "ollama", waiting: str = "CrashLoopBa
     return lambda w: w.unready(start, waiting, last=message)
 
 
+STORE_FULL = "Error creating: etcdserver: mvcc: database space exceeded"
+
+
+def store_full_by_condition(w: World) -> None:
+    status = w.items("/apis/apps/v1/replicasets")[0]["status"]
+    status["conditions"] = [{"type": "ReplicaFailure", "status": "True", "message": STORE_FULL}]
+
+
+def damaged_store(w: World) -> None:
+    w.api("/readyz", status=500, body="[-]etcd failed: reason withheld\n")
+    w.api("/api/v1/nodes", status=500, body={"message": "database disk image is malformed"})
+
+
+def paused_plugin(w: World) -> None:
+    w.remove_pod("nvidia-device-plugin")
+    w.offer({"nvidia.com/gpu": "0"})
+    w.node()["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "paused-for-driver-upgrade"
+
+
+def waiting_for_mps(w: World) -> None:
+    w.offer({"nvidia.com/gpu": "0"})
+    key = next(key for key in w.reads if "device-plugin" in key and "/log?" in key)
+    w.reads[key]["body"] = (
+        "E0423 06:04:56.558122 39 main.go:301] Failed to start plugin: error waiting for MPS daemon\n"
+        "I0423 06:04:56.558152 39 main.go:208] Failed to start one or more plugins. Retrying in 30s...\n"
+    )
+
+
+def mig_gave_up(w: World) -> None:
+    w.offer({"nvidia.com/gpu": "0"})
+    w.node()["metadata"]["labels"]["nvidia.com/mig.config.state"] = "failed"
+
+
 def k3s_just_restarted(w: World) -> None:
     w.edit(SYSTEMCTL, ("Mon 2026-06-01 09:01:55 UTC", "Mon 2026-06-15 11:59:00 UTC"))
 
@@ -865,6 +898,32 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "MigWithoutDevices",
     ),
     ("a hook fails", LIGHT, start_error(HOOK), "gpu.sandboxes", "SandboxesFail"),
+    (
+        "containerd keeps a name",
+        LIGHT,
+        no_sandbox('failed to reserve sandbox name "a_b_0": name "a_b_0" is reserved for "1"', "ollama"),
+        "gpu.cni",
+        "ContainerRuntimeFails",
+    ),
+    (
+        "containerd answers late, to any pod",
+        LIGHT,
+        no_sandbox("context deadline exceeded", "open-webui"),
+        "gpu.cni",
+        "ContainerRuntimeFails",
+    ),
+    ("the store is full, by a condition", LIGHT, store_full_by_condition, "gpu.api", "StoreRefuses"),
+    (
+        "the store is full, by an event",
+        LIGHT,
+        lambda w: w.event("FailedCreate", STORE_FULL, pod="ollama"),
+        "gpu.api",
+        "StoreRefuses",
+    ),
+    ("a damaged store", LIGHT, damaged_store, "gpu.api", "ApiNotReady"),
+    ("a plugin is paused", OPERATOR, paused_plugin, "gpu.device-plugin", "PluginPaused"),
+    ("a plugin waits for MPS", LIGHT, waiting_for_mps, "gpu.device-plugin", "PluginRetries"),
+    ("the MIG manager gave up", A100, mig_gave_up, "gpu.allocatable", "MigConfigFailed"),
     (
         "a sandbox fails for an unknown reason",
         LIGHT,

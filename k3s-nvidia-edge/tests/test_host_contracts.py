@@ -203,6 +203,67 @@ def xid(number: int, *, at: str = "2026-06-15T09:00:00") -> Change:
     )
 
 
+def idle_after(number: int) -> Change:
+    def change(w: World) -> None:
+        xid(number)(w)
+        w.edit(SMI, ("<process_info>", "<gone>"), ("</process_info>", "</gone>"))
+
+    return change
+
+
+def unseen_report_after(number: int) -> Change:
+    def change(w: World) -> None:
+        xid(number)(w)
+        w.drop(SMI)
+
+    return change
+
+
+def blocked_by_windows(w: World) -> None:
+    wsl(w)
+    w.smi("Failed to initialize NVML: GPU access blocked by the operating system\n", rc=255)
+
+
+def one_given_away(w: World) -> None:
+    out = w.reads[SMI]["stdout"]
+    start, end = out.rindex("<gpu id="), out.rindex("</gpu>") + len("</gpu>")
+    w.reads[SMI]["stdout"] = out[:start] + out[end:]
+    head, _, tail = w.reads[LSPCI]["stdout"].rpartition("in use: nvidia\n")
+    w.reads[LSPCI]["stdout"] = f"{head}in use: vfio-pci\n{tail}"
+
+
+def full_disk(w: World, *, silent: bool = True) -> None:
+    w.edit("command:df -Pk", ("599048340      35% /", "0     100% /"))
+    if silent:
+        w.every_api(error="unreachable")
+
+
+def mounted(w: World, device: str, point: str) -> None:
+    w.reads["command:df -Pk"]["stdout"] += f"/dev/{device} 1000 500 500 50% {point}\n"
+
+
+def read_only_at(point: str, *, settings: str = "", host_path: str = "/var/log") -> Change:
+    def change(w: World) -> None:
+        mounted(w, "sdc1", point)
+        w.file("/etc/rancher/k3s/config.yaml", settings)
+        w.pod("ollama")["spec"].setdefault("volumes", []).append(
+            {"name": "x", "hostPath": {"path": host_path}}
+        )
+        w.kernel("EXT4-fs (sdc1): Remounting filesystem read-only", at="2026-06-15T11:40:00")
+
+    return change
+
+
+def failing_stick(point: str) -> Change:
+    def change(w: World) -> None:
+        w.kernel("sd 6:0:0:0: [sdb] Attached SCSI removable disk")
+        w.edit("command:df -Pk", ("/dev/mapper/ubuntu--vg-ubuntu--lv", "/dev/nvme0n1p3"))
+        mounted(w, "sdb1", point)
+        w.kernel("I/O error, dev sdb, sector 2048 op 0x0:(READ)", at="2026-06-15T11:40:00")
+
+    return change
+
+
 def reloaded_after(number: int) -> Change:
     def change(w: World) -> None:
         xid(number)(w)
@@ -680,8 +741,48 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
     ),
     *(
         (f"Xid {number} today", LIGHT, xid(number), "host.card-healthy", "HardwareXid")
-        for number in (46, 48, 54, 61, 62, 64, 74, 79, 95, 109, 119, 140, 145, 155, 158, 167, 171, 172, 173)
+        for number in (46, 48, 54, 61, 62, 64, 74, 79, 95, 119, 140, 145, 155, 158, 167, 171, 172, 173)
     ),
+    ("Xid 109 just now", LIGHT, xid(109, at="2026-06-15T11:40:00"), "host.card-healthy", "HardwareXid"),
+    ("Xid 109, and the card is idle since", LIGHT, idle_after(109), "host.card-healthy", "HardwareXid"),
+    (
+        "Xid 109, of a report that is not there",
+        LIGHT,
+        unseen_report_after(109),
+        "host.card-healthy",
+        "HardwareXid",
+    ),
+    (
+        "Windows does not lend its card",
+        LIGHT,
+        blocked_by_windows,
+        "host.driver-answers",
+        "WindowsDriverFails",
+    ),
+    ("one card of two is given away", DUAL, one_given_away, "host.cards-complete", "CardGivenAway"),
+    (
+        "the memory on the chip is worn",
+        A100,
+        smi_edit(("<aggregate>", "<aggregate><sram_threshold_exceeded>Yes</sram_threshold_exceeded>")),
+        "host.card-healthy",
+        "SramThresholdExceeded",
+    ),
+    ("a full disk, and no API", LIGHT, full_disk, "host.disks-writable", "DiskFull"),
+    (
+        "a disk of k3s's settings is read-only",
+        LIGHT,
+        read_only_at("/mnt/data", settings="data-dir: /mnt/data/k3s\n"),
+        "host.disks-writable",
+        "FilesystemReadOnly",
+    ),
+    (
+        "a disk of a pod is read-only",
+        LIGHT,
+        read_only_at("/mnt/data", host_path="/mnt/data/models"),
+        "host.disks-writable",
+        "FilesystemReadOnly",
+    ),
+    ("a stick that the machine boots from", LIGHT, failing_stick("/"), "host.disks-writable", "DiskFailing"),
     (
         "Xid 48 three days ago, still withdrawn",
         LIGHT,
@@ -796,6 +897,10 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     *((f"healthy {base}", base, lambda w: None) for base in ("rtx-4090-k3s", LIGHT, DUAL, A100, CPU)),
     ("a Jetson", LIGHT, jetson),
     ("WSL2", LIGHT, wsl),
+    ("Xid 109 this morning, and a program computes", LIGHT, xid(109)),
+    ("a full disk, and the API answers", LIGHT, lambda w: full_disk(w, silent=False)),
+    ("a backup disk that is read-only", LIGHT, read_only_at("/mnt/backup")),
+    ("a stick that fails", LIGHT, failing_stick("/media/stick")),
     ("the driver in a container", "rtx-4090-k3s", driver_container),
     ("the driver in a container, validated", "rtx-4090-k3s", lambda w: driver_container(w, ready=False)),
     ("another card for the screen", LIGHT, second_card_for_the_screen),

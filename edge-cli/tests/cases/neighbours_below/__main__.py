@@ -8,6 +8,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
 import below_cluster
 import below_each
 import below_elsewhere
+import below_field_disk
+import below_field_host
+import below_field_plugin
+import below_field_quiet
+import below_field_runtime
 import below_host
 import below_kernel
 import below_machine
@@ -23,6 +28,11 @@ __all__ = [
     "below_cluster",
     "below_each",
     "below_elsewhere",
+    "below_field_disk",
+    "below_field_host",
+    "below_field_plugin",
+    "below_field_quiet",
+    "below_field_runtime",
     "below_host",
     "below_kernel",
     "below_machine",

@@ -1,6 +1,6 @@
 """Hands that break a machine below serving: its driver, its cards, what the node offers."""
 
-from box import DMESG, NODES, SMI, Box
+from box import DAEMONSETS, DMESG, NODES, PODS, SMI, Box
 
 OPERATOR, LIGHT, DUAL, A100, CPU = (
     "rtx-4090-k3s",
@@ -15,6 +15,12 @@ MODULES = "file:/proc/modules"
 LOADED = "file:/proc/driver/nvidia/version"
 KERNEL = "file:/proc/sys/kernel/osrelease"
 DEVICES = "glob:/dev/nvidia*"
+CDI = "glob:/var/run/cdi/*"
+DF = "command:df -Pk"
+UNITS = (
+    "command:systemctl show k3s k3s-agent containerd docker"
+    " --property=Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp"
+)
 CONFIG = "file:/var/lib/rancher/k3s/agent/etc/containerd/config.toml"
 NO_DRIVER = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
@@ -119,3 +125,73 @@ def stuck(box: Box, workload: str, said: str, *, reason: str = "FailedCreatePodS
 def waits(reason: str, message: str = "") -> dict[str, dict[str, str]]:
     """The state of a container that waits."""
     return {"waiting": {"reason": reason, "message": message}}
+
+
+def plugin_name(box: Box) -> str:
+    """Name of the device plugin's pod."""
+    return next(
+        str(pod["metadata"]["name"]) for pod in box.items(PODS) if "device-plugin" in pod["metadata"]["name"]
+    )
+
+
+def crash(box: Box, *lines: str, restarts: int = 12, offer: int = 0) -> None:
+    """A device plugin that ends again and again with these last lines, and what the node offers meanwhile."""
+    name = plugin_name(box)
+    box.state(
+        name,
+        waits("CrashLoopBackOff", "back-off 5m0s restarting failed container=nvidia-device-plugin"),
+        last={"terminated": {"reason": "Error", "exitCode": 1, "finishedAt": "2026-06-15T11:56:00Z"}},
+        restarts=restarts,
+    )
+    box.logs(name, *lines, replace=True)
+    offered(box, offer)
+
+
+def failing(
+    box: Box, workload: str, said: str, *, reason: str = "RunContainerError", event: str = "Failed"
+) -> None:
+    """A container that the runtime does not start, in its words."""
+    box.state(workload, waits(reason, said), restarts=5)
+    pod = box.pods(workload)[0]
+    box.event("Pod", pod["metadata"]["namespace"], pod["metadata"]["name"], event, f"Error: {said}")
+
+
+def gone_daemonset(box: Box, name: str) -> None:
+    """A DaemonSet that wants no pod on any node."""
+    box.take(PODS, name)
+    for each in box.items(DAEMONSETS):
+        if each["metadata"]["name"].startswith(name):
+            each["status"] |= {
+                "currentNumberScheduled": 0,
+                "desiredNumberScheduled": 0,
+                "numberReady": 0,
+                "updatedNumberScheduled": 0,
+                "numberAvailable": 0,
+            }
+
+
+def ready(box: Box, status: str, reason: str, message: str, *, beat: str | None = None) -> None:
+    """What the first node says of its readiness, and when it was heard of last."""
+    for each in box.items(NODES)[0]["status"]["conditions"]:
+        if each["type"] == "Ready":
+            each |= {
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "lastTransitionTime": "2026-06-15T11:20:00Z",
+            }
+        if beat:
+            each["lastHeartbeatTime"] = beat
+
+
+def windows(box: Box) -> None:
+    """WSL2: no PCI device, no module, the card is lent by Windows."""
+    box.reads[LSPCI] = {"rc": 0, "stdout": "", "stderr": "", "error": None, "took_s": 0.0}
+    box.reads[KERNEL]["text"] = "6.6.87.2-microsoft-standard-WSL2\n"
+    missing(box, LOADED)
+    missing(box, MODINFO)
+    box.reads[MODULES]["text"] = "overlay 217088 46 - Live 0x0000000000000000\n"
+    box.reads[DEVICES]["paths"] = []
+    box.reads[DMESG]["stdout"] = (
+        "2026-06-01T06:00:00,000000+00:00 Linux version 6.6.87.2-microsoft-standard-WSL2 (root@builder)\n"
+    )

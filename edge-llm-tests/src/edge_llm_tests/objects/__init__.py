@@ -4,7 +4,7 @@ from edge_llm_tests.objects.event import Event, events
 from edge_llm_tests.objects.network import EndpointSlice, Service, endpoint_slices, services
 from edge_llm_tests.objects.node import Node, nodes
 from edge_llm_tests.objects.pod import Container, ContainerState, Pod, pods
-from edge_llm_tests.objects.refusal import refusal, standing_refusal
+from edge_llm_tests.objects.refusal import refusal, speaks_of_store, standing_refusal
 from edge_llm_tests.objects.workload import Workload, daemonsets, deployments, replicasets
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "refusal",
     "replicasets",
     "services",
+    "speaks_of_store",
     "standing_refusal",
 ]

@@ -12,13 +12,26 @@ from edge_llm_tests.evidence import Recording
 from edge_llm_tests.objects.event import Event, events
 from edge_llm_tests.objects.workload import Workload, deployments, replicasets
 
-__all__ = ["refusal", "standing_refusal"]
+__all__ = ["refusal", "speaks_of_store", "standing_refusal"]
 
 _RECENT = timedelta(hours=1)
 _REASONS = frozenset({"FailedCreate", "FailedCreatePod", "ReplicaSetCreateError"})
 _CONTROLLERS = frozenset({"ReplicaSet", "Deployment", "DaemonSet", "StatefulSet", "Job"})
 _HASH = r"-[a-z0-9]{4,10}"
 """What a Deployment adds to its name for the ReplicaSets that it makes."""
+
+
+_STORE = re.compile(
+    r"mvcc: database space exceeded|etcdserver: no space|database or disk is full"
+    r"|database disk image is malformed|attempt to write a readonly database",
+    re.IGNORECASE,
+)
+"""Words of the store behind the API, which takes nothing from anybody: no workload's own matter."""
+
+
+def speaks_of_store(said: str) -> bool:
+    """Whether words of the API server are those of a store that takes nothing new."""
+    return _STORE.search(said) is not None
 
 
 def refusal(recording: Recording, namespace: str, name: str) -> str:
@@ -30,7 +43,7 @@ def standing_refusal(recording: Recording, namespace: str, name: str) -> str:
     """The same from conditions alone: what is refused right now."""
     for workload in _kin(recording, namespace, name):
         condition = workload.condition("ReplicaFailure")
-        if condition is not None and condition.true and condition.message:
+        if condition is not None and condition.true and not speaks_of_store(condition.message):
             return condition.message
     return ""
 
@@ -62,4 +75,5 @@ def _of_events(recording: Recording, namespace: str, name: str) -> str:
 
 
 def _refuses(event: Event, recording: Recording) -> bool:
-    return event.reason in _REASONS and (event.last is None or recording.now - event.last <= _RECENT)
+    recent = event.last is None or recording.now - event.last <= _RECENT
+    return event.reason in _REASONS and recent and not speaks_of_store(event.message)

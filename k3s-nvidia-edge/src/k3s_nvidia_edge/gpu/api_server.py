@@ -7,6 +7,8 @@ import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.reads import ApiRead, UnseenError
 
+from k3s_nvidia_edge.gpu.store_fault import STORE_WORDS
+
 __all__ = ["LISTS", "ApiServer", "api_server"]
 
 LISTS = (
@@ -95,12 +97,21 @@ class ApiServer(msgspec.Struct, frozen=True):
         return ""
 
     @property
+    def _store_words(self) -> str:
+        """What a failed read repeats of the store behind the API, as a further clause; empty for nothing."""
+        for read in self.reads:
+            failed = read.error is None and (read.status or 0) >= _SERVER_ERROR and not _is_probe(read)
+            if failed and STORE_WORDS.search(_said(read)):
+                return f"; {_said(read)}"
+        return ""
+
+    @property
     def not_ready(self) -> str:
         """What the API says of itself where it answers and is not ready; empty otherwise."""
         for read in self.reads:
             if read.key.endswith(":/readyz") and read.error is None and (read.status or 0) >= _SERVER_ERROR:
                 failing = [line for line in str(read.body or "").splitlines() if line.startswith("[-]")]
-                return "; ".join(failing) or f"HTTP {read.status}"
+                return "; ".join(failing or [f"HTTP {read.status}"]) + self._store_words
         failing_all = [
             read for read in self.reads if read.error is None and (read.status or 0) >= _SERVER_ERROR
         ]

@@ -9,6 +9,9 @@ from k3s_nvidia_edge.host.xid import APPLICATION
 
 __all__ = ["offer_fault"]
 
+_MIG_CONFIG = "nvidia.com/mig.config"
+_MIG_STATE = "nvidia.com/mig.config.state"
+
 
 def offer_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     """The fault, or None where the promised resource is offered.
@@ -25,7 +28,7 @@ def offer_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
         return None
     if gone := observed.withdrawn.get(wanted):
         return _unhealthy(wanted, offered, gone, observed)
-    if fault := _mig_pending(wanted, observed):
+    if fault := _mig_failed(wanted, offered, observed) or _mig_pending(wanted, observed):
         return fault
     other = [f"{count} x {name}" for name, count in offers.items() if name != wanted]
     if other:
@@ -65,6 +68,19 @@ def _mig_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
     if not slices and not whole and not any(card.mig_devices for card in smi.cards):
         return Fault("MigWithoutDevices", f"MIG is enabled on {smi.cards[0]}, and it has no MIG device", {})
     return None
+
+
+def _mig_failed(wanted: str, offered: int, observed: GpuState) -> Fault | None:
+    """A change of MIG that its manager gave up."""
+    node = next((node for node in observed.nodes if node.labels.get(_MIG_STATE) == "failed"), None)
+    if node is None:
+        return None
+    return Fault(
+        "MigConfigFailed",
+        f"{offered} x {wanted} is offered: the MIG manager could not bring {node.name} to"
+        f" {node.labels.get(_MIG_CONFIG, 'its MIG configuration')} ({_MIG_STATE} is failed)",
+        {"node": node.name, "config": str(node.labels.get(_MIG_CONFIG, "all-disabled"))},
+    )
 
 
 def _mig_pending(wanted: str, observed: GpuState) -> Fault | None:

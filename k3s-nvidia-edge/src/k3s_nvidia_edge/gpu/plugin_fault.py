@@ -1,13 +1,12 @@
-"""Why a device plugin does not offer the card: not placed, not started, crashing, or running and blind."""
+"""Why a device plugin does not offer the card: refused, not started, crashing, or running and blind."""
 
 import re
 
-from edge_llm_tests.fields import objects, text, texts
-from edge_llm_tests.objects import Container, Event, Node, Pod, Workload
+from edge_llm_tests.objects import Container, Event, Pod, Workload
 
 from k3s_nvidia_edge.fault import Fault
 
-__all__ = ["is_registered", "placement_fault", "pod_fault", "refusal", "unmatched_label", "untolerated_taint"]
+__all__ = ["is_registered", "pod_fault", "refusal"]
 
 _BLIND = (
     "no devices found",
@@ -39,50 +38,18 @@ _PULL_AGAIN = (
 
 _REGISTERED = re.compile(r"registered (?:device plugin|\S+ with \d+ device)", re.IGNORECASE)
 _REFUSALS = ("FailedCreate", "FailedCreatePod")
-_KEEPING_EFFECTS = ("NoSchedule", "NoExecute")
-_CONTROLLER_TAINTS = (
-    "node.kubernetes.io/not-ready",
-    "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/disk-pressure",
-    "node.kubernetes.io/memory-pressure",
-    "node.kubernetes.io/pid-pressure",
-    "node.kubernetes.io/unschedulable",
-)
-"""Taints that every DaemonSet's pods tolerate by themselves."""
-
 _ERROR_LINE = re.compile(
     r"^(?:E\d{4}|F\d{4}|\S+ (?:ERROR|FATAL)|.*(?:level=(?:error|fatal)|[Ee]rror|[Ff]ail))"
 )
 
+_SURE_ERROR = re.compile(r"^[EF]\d{4} ")
+_RETRIES = re.compile(
+    r"failed to start (?:plugin|one or more plugins)|could not register|failed to register"
+    r"|error waiting for MPS|failed to (?:get|construct|create) [\w ]*(?:plugins?|resource managers?)",
+    re.IGNORECASE,
+)
+
 _OUT_OF_MEMORY = "OOMKilled"
-
-
-def placement_fault(workload: Workload, nodes: tuple[Node, ...]) -> Fault | None:
-    """What keeps the pods of a DaemonSet away from every one of the nodes."""
-    about = {"namespace": workload.namespace, "daemonset": workload.name}
-    reasons: list[Fault] = []
-    for node in nodes:
-        if taint := untolerated_taint(workload, node):
-            reasons.append(
-                Fault(
-                    "PluginNotTolerating",
-                    f"taint {taint} of node {node.name} keeps the device plugin {workload.path} away:"
-                    " it has no toleration for it",
-                    {**about, "node": node.name, "taint": taint.partition("=")[0].partition(":")[0]},
-                )
-            )
-        elif label := unmatched_label(workload, node):
-            reasons.append(
-                Fault(
-                    "PluginLabelMissing",
-                    f"the device plugin {workload.path} wants nodes with {label}, and node"
-                    f" {node.name} has no such label",
-                    {**about, "node": node.name, "label": label},
-                )
-            )
-        else:
-            return None
-    return reasons[0] if reasons else None
 
 
 def refusal(events: tuple[Event, ...], workload: Workload) -> Fault | None:
@@ -106,40 +73,6 @@ def _refuses(event: Event) -> bool:
 def is_registered(log: str) -> bool:
     """Whether a plugin's log says that the kubelet has it."""
     return _REGISTERED.search(log) is not None
-
-
-def untolerated_taint(workload: Workload, node: Node) -> str:
-    """A taint that keeps the DaemonSet's pods away, as `key=value:effect`; empty where there is none."""
-    for taint in node.taints:
-        key, effect = text(taint, "key"), text(taint, "effect")
-        if effect not in _KEEPING_EFFECTS or key in _CONTROLLER_TAINTS:
-            continue
-        if not workload.template.tolerates(taint):
-            value = text(taint, "value")
-            return f"{key}={value}:{effect}" if value else f"{key}:{effect}"
-    return ""
-
-
-def unmatched_label(workload: Workload, node: Node) -> str:
-    """A label that the DaemonSet's pods ask for and the node has not; empty where there is none."""
-    template = workload.template
-    for key, value in template.node_selector.items():
-        if node.labels.get(key) != value:
-            return f"{key}={value}"
-    terms = objects(
-        template.raw,
-        "affinity",
-        "nodeAffinity",
-        "requiredDuringSchedulingIgnoredDuringExecution",
-        "nodeSelectorTerms",
-    )
-    missing = ""
-    for term in terms:
-        unmet = [_written(raw) for raw in objects(term, "matchExpressions") if not _meets(raw, node)]
-        if not unmet:
-            return ""
-        missing = missing or unmet[0]
-    return missing
 
 
 def pod_fault(
@@ -201,6 +134,12 @@ def pod_fault(
         return Fault(
             "PluginBlind", f"device plugin {pod.path} is {state} cannot see the GPU: {said}{hint}", about
         )
+    if pod.ready and _RETRIES.search(said):
+        return Fault(
+            "PluginRetries",
+            f"device plugin {pod.path} is Running and Ready, and cannot start what it is to offer: {said}",
+            about,
+        )
     if not pod.ready:
         scheduled = pod.conditions.get("PodScheduled")
         why = f": {scheduled.message}" if scheduled is not None and not scheduled.true else ""
@@ -246,26 +185,6 @@ def _telling(log: str) -> str:
     after = lines[registered + 1 :]
     errors = [line for line in after if _ERROR_LINE.match(line) or _is_blind(line.lower())]
     blind = [line for line in errors if _is_blind(line.lower())]
-    chosen = blind[-1] if blind else errors[-1] if errors else ""
+    sure = [line for line in errors if _SURE_ERROR.match(line)]
+    chosen = next((found[-1] for found in (blind, sure, errors) if found), "")
     return chosen[:300]
-
-
-def _meets(expression: object, node: Node) -> bool:
-    key, operator = text(expression, "key"), text(expression, "operator")
-    value = node.labels.get(key)
-    match operator:
-        case "In":
-            return value in texts(expression, "values")
-        case "NotIn":
-            return value not in texts(expression, "values")
-        case "Exists":
-            return key in node.labels
-        case "DoesNotExist":
-            return key not in node.labels
-        case _:
-            return True  # Gt and Lt: nobody places a plugin by them
-
-
-def _written(expression: object) -> str:
-    values = ",".join(texts(expression, "values"))
-    return f"{text(expression, 'key')}={values}" if values else text(expression, "key")

@@ -33,6 +33,7 @@ class TroubleKind(Enum):
     CDI_DEVICE = auto()
     DRIVER = auto()
     GPU_HOOK = auto()
+    RUNTIME = auto()
     OTHER_SANDBOX = auto()
 
 
@@ -64,7 +65,9 @@ _KINDS = (
     (
         TroubleKind.CDI_DEVICE,
         re.compile(
-            r"unresolvable CDI devices|failed to inject CDI devices|CDI device.* not found", re.IGNORECASE
+            r"unresolvable CDI devices|failed to inject CDI devices|CDI device.* not found"
+            r"|CDI device injection failed|failed to stat CDI host device",
+            re.IGNORECASE,
         ),
     ),
     (TroubleKind.STALE_LIBRARY, _STALE_LIBRARY),
@@ -79,6 +82,15 @@ _KINDS = (
     (
         TroubleKind.GPU_HOOK,
         re.compile(r"nvidia-container-(?:cli|runtime)|nvidia-ctk|nvidia-cdi-hook", re.IGNORECASE),
+    ),
+    (
+        TroubleKind.RUNTIME,
+        re.compile(
+            r"^(?!.*(?:pull|resolve))[\s\S]*?(?:failed to reserve (?:sandbox|container) name"
+            r"|context deadline exceeded|ttrpc: closed|containerd\.sock|transport is closing"
+            r"|failed to start shim|shim (?:disconnected|exited)|fork/exec|resource temporarily unavailable)",
+            re.IGNORECASE,
+        ),
     ),
 )
 

@@ -7,6 +7,7 @@ from k3s_nvidia_edge.host.driver_fault import bus_loss, initialisation_fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.nvidia_smi import NvidiaSmi, SmiAnswer
 from k3s_nvidia_edge.host.observe import HostState
+from k3s_nvidia_edge.host.platform import Platform
 from k3s_nvidia_edge.host.xid import xids
 
 __all__ = ["answer_fault", "surfaced_fault"]
@@ -18,6 +19,8 @@ _LIBRARY = re.compile(r"NVML library version: (\d+(?:\.\d+)*)")
 
 def answer_fault(smi: NvidiaSmi, observed: HostState) -> Fault:
     """The fault behind an nvidia-smi that lists no card."""
+    if observed.platform is Platform.WSL:
+        return Fault("WindowsDriverFails", f"Windows, which has the card and its driver, says: {smi.said}")
     log = observed.log.or_else(KernelLog(())).since_driver_load
     match smi.answer:
         case SmiAnswer.MISMATCH:
@@ -78,8 +81,8 @@ def _hangs(smi: NvidiaSmi, log: KernelLog) -> Fault:
 
 
 def _no_devices(smi: NvidiaSmi, log: KernelLog) -> Fault:
+    if loss := bus_loss(log):  # that it cannot be initialised again follows from it
+        return Fault("CardFellOffBus", f"nvidia-smi finds no devices: {loss}")
     if fault := initialisation_fault(log):
         return fault
-    if loss := bus_loss(log):
-        return Fault("CardFellOffBus", f"nvidia-smi finds no devices: {loss}")
     return Fault("NoDevicesFound", f"the module is loaded and nvidia-smi says: {smi.said}")

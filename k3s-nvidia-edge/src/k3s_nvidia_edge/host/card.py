@@ -26,6 +26,7 @@ class Card(msgspec.Struct, frozen=True):
         uncorrectable_errors: Uncorrectable memory errors since the driver was loaded.
         remap_pending: Rows (or pages) wait for a reset to be replaced.
         remap_failed: Rows could not be replaced any more.
+        sram_worn: The memory on the chip has passed its maker's threshold of errors.
         mig: Whether MIG is on.
         mig_pending: Whether MIG will be on after a reset.
         mig_devices: MIG devices that exist.
@@ -58,6 +59,7 @@ class Card(msgspec.Struct, frozen=True):
     uncorrectable_errors: int | None
     remap_pending: bool
     remap_failed: bool
+    sram_worn: bool
     mig: bool
     mig_pending: bool
     mig_devices: int
@@ -111,6 +113,7 @@ def card(element: Any) -> Card:
         or _yes(element, "retired_pages/pending_retirement")
         or _yes(element, "retired_pages/pending_blacklist"),
         remap_failed=_yes(element, "remapped_rows/remapped_row_failure"),
+        sram_worn=any(each.tag == "sram_threshold_exceeded" and _is_yes(each) for each in element.iter()),
         mig=_text(element, "mig_mode/current_mig") == "Enabled",
         mig_pending=_text(element, "mig_mode/pending_mig") == "Enabled",
         mig_devices=len(element.findall("mig_devices/mig_device")),
@@ -146,6 +149,10 @@ def _text(element: Any, path: str) -> str:
 
 def _yes(element: Any, path: str) -> bool:
     return _text(element, path).lower() == "yes"
+
+
+def _is_yes(element: Any) -> bool:
+    return (element.text or "").strip().lower() == "yes"
 
 
 def _number(element: Any, path: str) -> float | None:

@@ -21,7 +21,11 @@ _FIRMWARE = ("gsp", "gfw_boot", "firmware", "vbios", "wpr2")
 _PROBE_FAILED = ("probe routine failed", "assigned to your nvidia device is invalid")
 _NO_WINDOW = re.compile(r"BAR\d+ is 0M")
 _INIT = ("rminitadapter", "rm_init_adapter", "failed to initialize the nvidia kernel module")
-_BUS_LOSS = ("fallen off the bus", "gpu is lost", "pcie bus error: severity=uncorrected (fatal)")
+_BUS_LOSS = re.compile(
+    r"fallen off the bus|gpu is lost|severity=uncorrect(?:ed|able) \(fatal\)"
+    r"|D3cold to D0, device inaccessible|AER: can't recover",
+    re.IGNORECASE,
+)
 _HOT_UNPLUG = re.compile(r"pciehp.*(?:link down|card not present)", re.IGNORECASE)
 _SECURE_BOOT_ON = re.compile(r"secure ?boot(?: is)? enabled", re.IGNORECASE)
 _BRANCH = re.compile(r"(\d{3})\.xx")
@@ -156,7 +160,7 @@ def initialisation_fault(log: KernelLog) -> Fault | None:
 def bus_loss(log: KernelLog) -> str:
     """The newest message that says a card is gone from the bus, Xid or not; empty where there is none."""
     line = log.last(
-        lambda text: any(word in text.lower() for word in _BUS_LOSS) and ("NVRM" in text or "nvidia" in text)
+        lambda text: _BUS_LOSS.search(text) is not None and ("NVRM" in text or "nvidia" in text)
     ) or log.last(_HOT_UNPLUG.search)
     return line.text.strip() if line else ""
 

@@ -9,7 +9,8 @@ from edge_llm_tests.reads import UnseenError
 
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
-from k3s_nvidia_edge.host.memory import devices
+from k3s_nvidia_edge.host.memory import devices, disks
+from k3s_nvidia_edge.host.spare_disk import is_spare, spare_devices
 from k3s_nvidia_edge.host.surfaced import unwritable_path
 
 __all__ = ["MOUNTS_PATH", "filesystem_fault", "read_only_mounts"]
@@ -19,6 +20,8 @@ _NEEDED = ("/", "/var", "/var/lib", "/var/lib/kubelet")
 _NEEDED_BELOW = "/var/lib/rancher"
 _PSEUDO = frozenset({"overlay", "tmpfs", "squashfs", "proc", "sysfs", "iso9660", "erofs"})
 _FIELDS_MIN = 4
+_SILENT = ("unreachable", "timeout")
+_SERVER_ERROR = 500
 _RECENT = timedelta(hours=1)
 _REPORTS = timedelta(minutes=10)  # a kubelet reports every five minutes at least
 _READ_ONLY = re.compile(
@@ -46,11 +49,7 @@ def read_only_mounts(recording: Recording) -> tuple[str, ...]:
             )  # the last of several on one point is the one seen
     if not found:
         raise ValueError("lists no mount")
-    return tuple(
-        point
-        for point, read_only in found.items()
-        if read_only and (point in _NEEDED or point.startswith(_NEEDED_BELOW))
-    )
+    return tuple(point for point, read_only in found.items() if read_only and _is_needed(point))
 
 
 def filesystem_fault(recording: Recording) -> Fault | None:
@@ -64,9 +63,15 @@ def filesystem_fault(recording: Recording) -> Fault | None:
     if mounts.seen and mounts.value:
         return Fault(
             "FilesystemReadOnly",
-            f"mounted read-only: {', '.join(mounts.value)}{_cause(log.or_else(KernelLog(())))}",
+            f"mounted read-only: {', '.join(mounts.value)}{_cause(log.or_else(KernelLog(())), recording)}",
         )
-    if log.seen and not mounts.seen and (said := _remounted(log.value)):
+    if full := _full(recording):
+        return Fault(
+            "DiskFull",
+            f"{full} has no space left, and k3s, which keeps its store there, does not answer",
+            {"mount": full},
+        )
+    if log.seen and not mounts.seen and (said := _remounted(log.value, recording)):
         return Fault("FilesystemReadOnly", f"the kernel made a file system read-only: {said}")
     if log.seen and (failing := _failing(log.value, recording)):
         return Fault("DiskFailing", f"the kernel reports I/O errors of a disk: {failing}")
@@ -84,27 +89,48 @@ def _written_lately(recording: Recording) -> bool:
     return heard is not None and abs(recording.now - heard) <= _REPORTS
 
 
-def _cause(log: KernelLog) -> str:
-    said = _remounted(log)
+def _full(recording: Recording) -> str:
+    """The mount point of a full disk that k3s writes to, where no API answers; empty otherwise."""
+    disks_seen = recording.view(disks).or_else(())
+    full = [each.mount for each in disks_seen if each.free_kib == 0 and _is_needed(each.mount)]
+    return full[0] if full and recording.view(_api_is_silent).or_else(default=False) else ""
+
+
+def _api_is_silent(recording: Recording) -> bool:
+    read = recording.api("/readyz")
+    return read.error in _SILENT or (read.status or 0) >= _SERVER_ERROR
+
+
+def _is_needed(mount: str) -> bool:
+    return mount in _NEEDED or mount.startswith(_NEEDED_BELOW)
+
+
+def _cause(log: KernelLog, recording: Recording) -> str:
+    said = _remounted(log, recording)
     return f"; the kernel says: {said}" if said else ""
 
 
-def _remounted(log: KernelLog) -> str:
+def _remounted(log: KernelLog, recording: Recording) -> str:
     """The newest line that made a file system read-only which was not mounted for writing since."""
     standing: dict[str, str] = {}
+    spare = spare_devices(log, recording)
     for line in log.lines:
         if (found := _READ_ONLY.search(line.text)) is not None:
             standing[_device(found)] = line.text.strip()
         elif (found := _WRITABLE.search(line.text)) is not None:
             standing.pop(_device(found), None)
-    return next(reversed(standing.values()), "")
+    return next((said for device, said in reversed(standing.items()) if not is_spare(device, spare)), "")
 
 
 def _failing(log: KernelLog, recording: Recording) -> str:
     """The newest I/O error of the last hour, of a disk that is in use by the machine."""
-    used = recording.view(devices).or_else(frozenset())
+    used, spare = recording.view(devices).or_else(frozenset()), spare_devices(log, recording)
     line = log.within(recording.now, _RECENT).last(
-        lambda text: (found := _FAILING.search(text)) is not None and _is_used(_device(found), used)
+        lambda text: (
+            (found := _FAILING.search(text)) is not None
+            and not is_spare(_device(found), spare)
+            and _is_used(_device(found), used)
+        )
     )
     return line.text.strip()[:200] if line is not None else ""
 

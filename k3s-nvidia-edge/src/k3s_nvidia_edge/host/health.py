@@ -7,12 +7,13 @@ from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.observe import HostState
 from k3s_nvidia_edge.host.spec import HostSpec
-from k3s_nvidia_edge.host.xid import MEANINGS, Xid, xids
+from k3s_nvidia_edge.host.xid import MEANINGS, RECOVERABLE, Xid, xids
 
 __all__ = ["counter_fault", "plugin_fault", "slowdown_fault", "xid_fault"]
 
 _LOW_CLOCK_SHARE = 0.5  # a card that is merely warm gives up some percent of its clock, not half
 _BUSY_PERCENT = 20
+_STANDS = timedelta(hours=1)  # longer than any program waits for a card that hangs
 
 
 def counter_fault(card: Card) -> Fault | None:
@@ -25,6 +26,13 @@ def counter_fault(card: Card) -> Fault | None:
     if card.remap_failed:
         return Fault(
             "RowRemapFailed", f"{card}: row remapping failed, its memory has no spare rows left", about
+        )
+    if card.sram_worn:
+        return Fault(
+            "SramThresholdExceeded",
+            f"{card}: uncorrectable errors of the memory on its chip (SRAM) have passed the maker's"
+            " threshold",
+            about,
         )
     if card.remap_pending:
         errors = card.uncorrectable_errors or 0
@@ -50,7 +58,12 @@ def counter_fault(card: Card) -> Fault | None:
 def xid_fault(spec: HostSpec, observed: HostState, log: KernelLog) -> Fault | None:
     """A hardware Xid since the driver was loaded: recent, or with the device still withdrawn for it."""
     since_load = log.since_driver_load
-    found = [xid for xid in xids(since_load) if xid.hardware or _needs_reset(xid)]
+    found = [
+        xid
+        for xid in xids(since_load)
+        if (xid.hardware or _needs_reset(xid))
+        and not (xid.number in RECOVERABLE and _computes(xid, observed))
+    ]
     if not found:
         return None
     last = found[-1]
@@ -101,6 +114,15 @@ def slowdown_fault(card: Card) -> Fault | None:
             "ThermalSlowdown", f"{card} is throttled: thermal slowdown is active, clock {clock}{heat}", about
         )
     return None
+
+
+def _computes(xid: Xid, observed: HostState) -> bool:
+    """Whether a program has memory on the card an hour later, and the driver asks for no recovery of it."""
+    if xid.at is None or observed.now - xid.at <= _STANDS:
+        return False
+    cards = observed.smi.value.cards if observed.smi.seen else ()
+    mine = (card for card in cards if card.bus_id.startswith(xid.bus_id.lower()))
+    return any(card.processes and not card.needs_reset for card in mine)
 
 
 def _needs_reset(xid: Xid) -> bool:

@@ -5,7 +5,7 @@ import re
 import msgspec
 from edge_llm_tests import Recording
 
-__all__ = ["Disk", "Memory", "devices", "disks", "inotify_instances", "memory"]
+__all__ = ["Disk", "Memory", "devices", "disks", "inotify_instances", "memory", "mount_points"]
 
 _FIELD = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 _DF_COLUMNS = 6
@@ -37,6 +37,7 @@ class Disk(msgspec.Struct, frozen=True):
 
     mount: str
     used_percent: int
+    free_kib: int | None = None
 
 
 def memory(recording: Recording) -> Memory:
@@ -53,7 +54,8 @@ def disks(recording: Recording) -> tuple[Disk, ...]:
         if len(columns) != _DF_COLUMNS or not columns[4].endswith("%"):
             continue
         if columns[0] not in _NO_DISKS or columns[5] == "/":
-            found.setdefault(columns[0], Disk(columns[5], int(columns[4].rstrip("%"))))
+            free = int(columns[3]) if columns[3].isdecimal() else None
+            found.setdefault(columns[0], Disk(columns[5], int(columns[4].rstrip("%")), free))
     if not found:
         raise ValueError("lists no disk")
     return tuple(found.values())
@@ -68,6 +70,19 @@ def devices(recording: Recording) -> frozenset[str]:
     if any(name.startswith("/dev/mapper/") for name in names):
         return frozenset()
     return frozenset(name.removeprefix("/dev/") for name in names if name.startswith("/dev/"))
+
+
+def mount_points(recording: Recording) -> dict[str, str]:
+    """Mount points by the names of their block devices; a mapper's are left out.
+
+    Use as `recording.view(mount_points)`.
+    """
+    lines = [line.split() for line in recording.command("df -Pk").output.splitlines()[1:]]
+    return {
+        columns[0].removeprefix("/dev/"): columns[-1]
+        for columns in lines
+        if len(columns) >= _DF_COLUMNS and columns[0].startswith("/dev/") and "mapper" not in columns[0]
+    }
 
 
 def inotify_instances(recording: Recording) -> int:

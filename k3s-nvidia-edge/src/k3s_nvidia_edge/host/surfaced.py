@@ -27,6 +27,7 @@ __all__ = [
 _RECENT = timedelta(hours=1)  # the API server forgets events after an hour
 _LOG = re.compile(r"/pods/([^/]+)/log\?")
 _LOG_TAIL_LINES = 40
+_REFUSED = "UnexpectedAdmissionError"  # a ghost where a replacement is ready, the last word where none is
 _WORDS = re.compile(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
 _PLUGIN_XID = re.compile(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
 _WATCHES = re.compile(
@@ -120,7 +121,12 @@ def _first_said(
 def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:
     """Who said what, the surest first: states of containers, then events, then logs."""
     unready: set[str] = set()
-    for pod in recording.view(pods).or_else(()):
+    every = recording.view(pods).or_else(())
+    settled = {(pod.namespace, pod.owner) for pod in every if pod.ready}
+    for pod in every:
+        if pod.reason == _REFUSED and (pod.namespace, pod.owner) not in settled:
+            unready.add(pod.name)
+            yield f"pod {pod.path}", pod.message
         if pod.finished or pod.ready:
             continue
         unready.add(pod.name)

@@ -14,7 +14,17 @@ import msgspec
 
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 
-__all__ = ["APPLICATION", "CONTAINED", "HARDWARE", "INFORMATIONAL", "MEANINGS", "Xid", "is_hardware", "xids"]
+__all__ = [
+    "APPLICATION",
+    "CONTAINED",
+    "HARDWARE",
+    "INFORMATIONAL",
+    "MEANINGS",
+    "RECOVERABLE",
+    "Xid",
+    "is_hardware",
+    "xids",
+]
 
 APPLICATION = frozenset({11, 13, 25, 31, 43, 45, 68, 69, 80, 137})
 """A program did something that it must not; the card is sound."""
@@ -28,6 +38,9 @@ _NVLINK = frozenset(range(144, 151))
 HARDWARE = _NVLINK | {46, 48, 54, 61, 62, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 143}
 HARDWARE |= {155, 156, 158, 167, 171, 172, 173}
 """The card, its link, its memory or its firmware."""
+
+RECOVERABLE = frozenset({109})
+"""The catalogue answers it with a reset, and it mostly passes by: a card that computes since is over it."""
 
 INFORMATIONAL = frozenset({63, 92, 157, 160, 161})
 

@@ -19,9 +19,9 @@ CONTRACTS: tuple[Contract, ...] = (
     runtime.cgroup_driver,
     runtime.runtime_class,
     runtime.cdi,
+    runtime.sandboxes,
     device.device_plugin,
     device.allocatable,
-    runtime.sandboxes,
     device.operator_parts,
     cluster.storage,
 )

@@ -10,6 +10,7 @@ from k3s_nvidia_edge.gpu.node_fault import flapping_fault, node_fault
 from k3s_nvidia_edge.gpu.observe import GpuState
 from k3s_nvidia_edge.gpu.spec import GpuSpec
 from k3s_nvidia_edge.gpu.storage_fault import provisioner_fault, waiting_claim_fault
+from k3s_nvidia_edge.gpu.store_fault import store_refusal
 from k3s_nvidia_edge.gpu.trouble import TroubleKind
 
 __all__ = ["api", "cluster_dns", "cni", "node_ready", "service", "storage"]
@@ -62,7 +63,7 @@ def service(spec: GpuSpec, observed: GpuState) -> Result:
 @contract(
     "gpu.api",
     "the Kubernetes API is reachable, ready, and lets itself be read",
-    reasons=("CertificatesExpired", "ClockBehindCertificates", "ApiNotReady"),
+    reasons=("CertificatesExpired", "ClockBehindCertificates", "ApiNotReady", "StoreRefuses"),
     after=("gpu.service", "host.memory-available"),
 )
 def api(spec: GpuSpec, observed: GpuState) -> Result:
@@ -77,6 +78,8 @@ def api(spec: GpuSpec, observed: GpuState) -> Result:
         return failed("CertificatesExpired", f"a certificate of the API has expired: {expired}")
     if not_ready := server.not_ready:
         return failed("ApiNotReady", f"the API server answers and is not ready: {not_ready}")
+    if refuses := store_refusal(observed.recording):
+        return failed("StoreRefuses", f"the store of k3s takes nothing new: {refuses}")
     if server.answered:
         refused = server.refused
         but = f"; {len(refused)} reads were refused, the first: {refused[0].message}" if refused else ""
@@ -134,7 +137,7 @@ def node_ready(spec: GpuSpec, observed: GpuState) -> Result:
 @contract(
     "gpu.cni",
     "new pods get their sandbox and its network",
-    reasons=("CniPluginMissing", "CniFails", "SandboxImageMissing"),
+    reasons=("CniPluginMissing", "CniFails", "SandboxImageMissing", "ContainerRuntimeFails"),
     after=("gpu.node-ready",),
 )
 def cni(spec: GpuSpec, observed: GpuState) -> Result:
@@ -142,6 +145,15 @@ def cni(spec: GpuSpec, observed: GpuState) -> Result:
     for each in observed.troubles(TroubleKind.SANDBOX_IMAGE):
         return failed("SandboxImageMissing", f"pod {each.pod.path} gets no sandbox: {each.said[-220:]}")
     stuck = observed.troubles(TroubleKind.NETWORK)
+    for each in () if stuck else observed.troubles(TroubleKind.RUNTIME):
+        if "deadline" in each.said and each.pod.spec.runtime_class == spec.runtime_class:
+            continue  # what hangs may be the NVIDIA runtime alone
+        return failed(
+            "ContainerRuntimeFails",
+            f"containerd does not start pod {each.pod.path}: {each.said[-260:]}",
+            namespace=each.pod.namespace,
+            pod=each.pod.name,
+        )
     if not stuck:
         return passed("no pod waits for its network")
     first = stuck[0]

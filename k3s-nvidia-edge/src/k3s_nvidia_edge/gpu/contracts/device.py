@@ -10,7 +10,8 @@ from k3s_nvidia_edge.gpu.cast import PODS_PER_ROLE, Role
 from k3s_nvidia_edge.gpu.observe import GpuState
 from k3s_nvidia_edge.gpu.offer_fault import offer_fault
 from k3s_nvidia_edge.gpu.operator_fault import operator_fault, parts_fault
-from k3s_nvidia_edge.gpu.plugin_fault import is_registered, placement_fault, pod_fault, refusal
+from k3s_nvidia_edge.gpu.plugin_fault import is_registered, pod_fault, refusal
+from k3s_nvidia_edge.gpu.plugin_placement import placement_fault
 from k3s_nvidia_edge.gpu.spec import GpuSpec
 from k3s_nvidia_edge.gpu.trouble import mount_failure
 
@@ -40,6 +41,8 @@ def _has_gpu(spec: GpuSpec) -> bool:
         "PluginImageUnreachable",
         "PluginRefused",
         "PluginStarting",
+        "PluginPaused",
+        "PluginRetries",
     ),
     after=(
         "host.file-watches",
@@ -53,6 +56,7 @@ def _has_gpu(spec: GpuSpec) -> bool:
         "gpu.cgroup-driver",
         "gpu.runtime-class",
         "gpu.cdi",
+        "gpu.sandboxes",
     ),
     applies=_has_gpu,
     terminal=("PluginNotTolerating", "PluginImageMissing", "PluginCrashes", "PluginBlind"),
@@ -132,6 +136,7 @@ def _starting(pod: Pod, observed: GpuState) -> Result | None:
         "WholeGpuUnderMig",
         "MigWithoutDevices",
         "MigPending",
+        "MigConfigFailed",
     ),
     after=("gpu.device-plugin", "host.card-healthy", "host.cards-complete", "gpu.node-ready"),
     applies=_has_gpu,

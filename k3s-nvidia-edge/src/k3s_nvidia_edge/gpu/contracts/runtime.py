@@ -15,6 +15,7 @@ from k3s_nvidia_edge.gpu.trouble import TroubleKind
 __all__ = ["cdi", "cgroup_driver", "driver_owner", "runtime_class", "runtime_handler", "sandboxes", "toolkit"]
 
 
+_OF_THE_CLASS = (TroubleKind.OTHER_SANDBOX, TroubleKind.RUNTIME, TroubleKind.DRIVER)
 _ANY_CLASS = (TroubleKind.GPU_HOOK, TroubleKind.STALE_LIBRARY)  # with CDI, pods of the default class too
 
 
@@ -151,7 +152,7 @@ def sandboxes(spec: GpuSpec, observed: GpuState) -> Result:
     """The effect is asked for, not the object."""
     stuck = [
         each
-        for each in observed.troubles(*_ANY_CLASS, TroubleKind.OTHER_SANDBOX, TroubleKind.DRIVER)
+        for each in observed.troubles(*_ANY_CLASS, *_OF_THE_CLASS)
         if each.pod.spec.runtime_class == spec.runtime_class or each.kind in _ANY_CLASS
     ]
     if stuck:

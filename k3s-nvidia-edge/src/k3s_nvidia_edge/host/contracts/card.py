@@ -32,6 +32,7 @@ def _has_gpu(spec: HostSpec) -> bool:
     reasons=(
         "CardLost",
         "RowRemapFailed",
+        "SramThresholdExceeded",
         "RowRemapPending",
         "UncorrectableEcc",
         "ResetRequired",

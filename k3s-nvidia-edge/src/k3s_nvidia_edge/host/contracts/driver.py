@@ -47,6 +47,8 @@ def card_on_bus(spec: HostSpec, observed: HostState) -> Result:
     listed = len(smi.value.cards) if smi.seen else 0
     if observed.platform is Platform.JETSON:
         return passed("a Jetson: its GPU is part of the chip and on no PCI bus")
+    if observed.platform is Platform.WSL and smi.seen and not listed:
+        return passed("WSL2: Windows has the card, and no PCI bus here shows it")
     if listed >= spec.gpus and (observed.platform is Platform.WSL or _no_lspci(observed)):
         return passed(f"the driver lists {listed} cards; this machine shows no PCI bus of its own")
     cards = observed.bus.value.cards
@@ -91,6 +93,8 @@ def driver_loaded(spec: HostSpec, observed: HostState) -> Result:
     smi = observed.smi
     if smi.seen and smi.value.lists_cards:
         return passed(f"driver {smi.value.driver} has {len(smi.value.cards)} cards")
+    if observed.platform is Platform.WSL and smi.seen:
+        return passed("WSL2: the driver is that of Windows")
     if observed.platform is Platform.JETSON:
         if observed.module.modules.value & {"nvgpu", "nvidia"}:
             return passed("the Jetson's GPU module is loaded")
@@ -131,6 +135,7 @@ def driver_loaded(spec: HostSpec, observed: HostState) -> Result:
         "DriverDoesNotAnswer",
         "DriverProgramsMissing",
         "NvidiaSmiMissing",
+        "WindowsDriverFails",
     ),
     after=("host.driver-loaded", "host.memory-available"),
     applies=_has_gpu,
@@ -165,7 +170,7 @@ def driver_answers(spec: HostSpec, observed: HostState) -> Result:
 @contract(
     "host.cards-complete",
     "the driver lists every card that it has on the bus",
-    reasons=("CardNotListed",),
+    reasons=("CardNotListed", "CardGivenAway"),
     after=("host.driver-answers",),
     applies=_has_gpu,
 )
@@ -181,6 +186,15 @@ def cards_complete(spec: HostSpec, observed: HostState) -> Result:
     if len(listed) < spec.gpus and not missing:
         missing = [card for card in cards if card.address not in listed]
     if missing and len(listed) < len(cards):
+        first = missing[0]
+        if first.driver not in ("", "nvidia"):
+            return failed(
+                "CardGivenAway",
+                f"nvidia-smi lists {len(listed)} cards, the profile says {spec.gpus}: kernel driver"
+                f" {first.driver} has the card {first.name} ({first.address})",
+                driver=first.driver,
+                address=first.address,
+            )
         log = observed.log.or_else(_NO_LOG).since_driver_load
         about = log.last(
             lambda text: missing[0].address.rpartition(".")[0] in text.lower() and "NVRM" in text

@@ -15,7 +15,7 @@ __all__ = ["gpu_request", "memory_limit", "scheduled", "workload"]
     "serving.workload",
     "an Ollama is installed and its workload has the pods that it wants",
     reasons=ABSENCE_REASONS,
-    after=("gpu.api", "gpu.node-ready", "gpu.runtime-class"),
+    after=("gpu.api", "gpu.node-ready", "gpu.runtime-class", "gpu.device-plugin", "gpu.allocatable"),
     terminal=("QuotaExceeded",),
 )
 def workload(_spec: ServingSpec, observed: ServingState) -> Result:
