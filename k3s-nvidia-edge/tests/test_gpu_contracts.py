@@ -1,5 +1,6 @@
 """Each line is one thing that happens to k3s or its GPU parts, and the promise that it breaks, if any."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -236,6 +237,21 @@ def cgroupfs(w: World) -> None:
 
 def start_error(message: str, start: str = "ollama", waiting: str = "CrashLoopBackOff") -> Change:
     return lambda w: w.unready(start, waiting, last=message)
+
+
+def leftover_plugin(w: World) -> None:
+    pod = copy.deepcopy(w.pod("nvdp"))
+    pod["metadata"]["name"] = "nvdp-old"
+    w.items("/api/v1/pods").append(pod)
+    w.reads[
+        next(key for key in w.reads if "/nvdp-" in key).replace(w.pod("nvdp")["metadata"]["name"], "nvdp-old")
+    ] = {
+        "status": 200,
+        "body": "could not load NVML library",
+        "error": None,
+    }
+    for each in pod["status"]["conditions"]:
+        each["status"] = "False" if each["type"] == "Ready" else each["status"]
 
 
 STORE_FULL = "Error creating: etcdserver: mvcc: database space exceeded"
@@ -938,6 +954,13 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "gpu.sandboxes",
         "SandboxesRecycled",
     ),
+    (
+        "the runtime's own words at a start",
+        LIGHT,
+        lambda w: w.unready("open-webui", "RunContainerError", message="ttrpc: closed: unknown"),
+        "gpu.cni",
+        "ContainerRuntimeFails",
+    ),
     ("a container lost its device", LIGHT, unknown_error, "gpu.sandboxes", "DevicesLost"),
     (
         "the operator crashes",
@@ -972,6 +995,19 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
 )
 
 SOUND: tuple[tuple[str, str, Change], ...] = (
+    (
+        "a program whose own database is damaged",
+        LIGHT,
+        lambda w: w.event(
+            "Unhealthy", "Readiness probe failed: database disk image is malformed", pod="open"
+        ),
+    ),
+    (
+        "a program that ends for a deadline of its own",
+        LIGHT,
+        lambda w: w.unready("open-webui", "CrashLoopBackOff", last="context deadline exceeded"),
+    ),
+    ("a left-over plugin beside one that works", LIGHT, leftover_plugin),
     ("refused before k3s was restarted", LIGHT, both(no_sandbox(NO_RUNTIME, "ollama"), k3s_just_restarted)),
     (
         "refused before the machine was started",

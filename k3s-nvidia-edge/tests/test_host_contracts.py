@@ -264,6 +264,31 @@ def failing_stick(point: str) -> Change:
     return change
 
 
+RESET_STATUS = (
+    "<gpu_reset_status><reset_required>{}</reset_required>"
+    "<drain_and_reset_recommended>{}</drain_and_reset_recommended></gpu_reset_status>"
+)
+
+
+def suspended_pool(source: str) -> Change:
+    def change(w: World) -> None:
+        w.edit("command:df -Pk", ("/dev/mapper/ubuntu--vg-ubuntu--lv", source))
+        w.kernel(
+            "WARNING: Pool 'rpool' has encountered an uncorrectable I/O failure and has been suspended.",
+            at="2026-06-15T11:40:00",
+        )
+
+    return change
+
+
+def told_out_of_memory(victim: str) -> Change:
+    def change(w: World) -> None:
+        w.command(DMESG, rc=1, stderr="dmesg: read kernel buffer failed: Operation not permitted")
+        w.event("SystemOOM", f"System OOM encountered, victim process: {victim}, pid: 4711", node="edge-1")
+
+    return change
+
+
 def reloaded_after(number: int) -> Change:
     def change(w: World) -> None:
         xid(number)(w)
@@ -767,6 +792,34 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "host.card-healthy",
         "SramThresholdExceeded",
     ),
+    (
+        "a pool is suspended",
+        LIGHT,
+        suspended_pool("rpool/ROOT/ubuntu"),
+        "host.disks-writable",
+        "DiskFailing",
+    ),
+    (
+        "the kubelet tells of a machine out of memory",
+        LIGHT,
+        told_out_of_memory("llama-server"),
+        "host.memory-available",
+        "KernelKilledForMemory",
+    ),
+    (
+        "an older driver's field",
+        A100,
+        smi_edit(("<gpu_recovery_action>None</gpu_recovery_action>", RESET_STATUS.format("Yes", "No"))),
+        "host.card-healthy",
+        "ResetRequired",
+    ),
+    (
+        "an older driver's advice",
+        A100,
+        smi_edit(("<gpu_recovery_action>None</gpu_recovery_action>", RESET_STATUS.format("No", "Yes"))),
+        "host.card-healthy",
+        "ResetRequired",
+    ),
     ("a full disk, and no API", LIGHT, full_disk, "host.disks-writable", "DiskFull"),
     (
         "a disk of k3s's settings is read-only",
@@ -901,6 +954,7 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     ("a full disk, and the API answers", LIGHT, lambda w: full_disk(w, silent=False)),
     ("a backup disk that is read-only", LIGHT, read_only_at("/mnt/backup")),
     ("a stick that fails", LIGHT, failing_stick("/media/stick")),
+    ("a pool of another machine's", LIGHT, suspended_pool("/dev/nvme0n1p3")),
     ("the driver in a container", "rtx-4090-k3s", driver_container),
     ("the driver in a container, validated", "rtx-4090-k3s", lambda w: driver_container(w, ready=False)),
     ("another card for the screen", LIGHT, second_card_for_the_screen),

@@ -10,6 +10,7 @@ import below_each
 import below_elsewhere
 import below_field_disk
 import below_field_host
+import below_field_mixed
 import below_field_plugin
 import below_field_quiet
 import below_field_runtime
@@ -30,6 +31,7 @@ __all__ = [
     "below_elsewhere",
     "below_field_disk",
     "below_field_host",
+    "below_field_mixed",
     "below_field_plugin",
     "below_field_quiet",
     "below_field_runtime",

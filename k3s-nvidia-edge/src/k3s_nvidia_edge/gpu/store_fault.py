@@ -12,6 +12,9 @@ __all__ = ["STORE_WORDS", "store_refusal"]
 STORE_WORDS = re.compile(r"etcd|\bdatabase\b|\bkine\b", re.IGNORECASE)
 """What names the store in an error of the API."""
 
+_OF_PROGRAMS = ("Unhealthy", "FailedPostStartHook", "FailedPreStopHook")
+"""Events that repeat what a container's own program says, of a store of its own."""
+
 
 def store_refusal(recording: Recording) -> str:
     """Who was refused, and in which words; empty where nobody was."""
@@ -20,7 +23,7 @@ def store_refusal(recording: Recording) -> str:
             if said := _standing(workload):
                 return f"{workload.path}: {said[:200]}"
     for event in reversed(recording.view(recent_events).or_else(())):
-        if event.warning and speaks_of_store(event.message):
+        if event.warning and event.reason not in _OF_PROGRAMS and speaks_of_store(event.message):
             return f"{event.about[0]} {event.about[1]}/{event.about[2]}: {event.message[:200]}"
     return ""
 

@@ -19,6 +19,7 @@ RECENT = timedelta(hours=1)  # the API server keeps events for an hour
 _SANDBOX_REASONS = ("FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed", "FailedSync")
 
 
+_RUNTIME_WAITS = ("CreateContainerError", "RunContainerError", "StartError")
 _MOUNT_FAILURES = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 
 
@@ -88,7 +89,9 @@ _KINDS = (
         re.compile(
             r"^(?!.*(?:pull|resolve))[\s\S]*?(?:failed to reserve (?:sandbox|container) name"
             r"|context deadline exceeded|ttrpc: closed|containerd\.sock|transport is closing"
-            r"|failed to start shim|shim (?:disconnected|exited)|fork/exec|resource temporarily unavailable)",
+            r"|failed to start shim|shim (?:disconnected|exited)|fork/exec|resource temporarily unavailable"
+            r"|/(?:var/lib/(?:rancher|kubelet|containerd)|run/(?:k3s|containerd))/"
+            r"[^\n]*no space left on device)",
             re.IGNORECASE,
         ),
     ),
@@ -128,8 +131,9 @@ def troubles(recording: Recording) -> tuple[Trouble, ...]:
             if kind is not None:
                 found[kind, pod.path] = Trouble(kind, pod, _flat(event.message))
     for pod in players.unsettled:
-        for said in _states(pod):
-            if (kind := _kind(said, sandbox=False)) is not None:
+        for said, by_runtime in _states(pod):
+            kind = _kind(said, sandbox=False)
+            if kind is not None and (by_runtime or kind is not TroubleKind.RUNTIME):
                 found.setdefault((kind, pod.path), Trouble(kind, pod, _flat(said)))
     return tuple(found.values())
 
@@ -164,14 +168,18 @@ def is_recent(moment: datetime | None, now: datetime) -> bool:
     return moment is not None and now - moment <= RECENT
 
 
-def _states(pod: Pod) -> Iterator[str]:
+def _states(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """What containers that are not ready say, and whether it is the runtime that says it."""
     for container in pod.containers:
         if container.ready:
             continue
         if container.state.message:
-            yield container.state.message
+            yield container.state.message, container.state.waiting in _RUNTIME_WAITS
         if container.last_state.message and not container.state.running:
-            yield container.last_state.message  # of one that runs again, the last end is past
+            yield (
+                container.last_state.message,
+                container.last_state.terminated == "StartError",
+            )  # of one that runs again, the last end is past
 
 
 def _kind(said: str, *, sandbox: bool) -> TroubleKind | None:

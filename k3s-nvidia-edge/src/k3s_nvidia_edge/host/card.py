@@ -99,7 +99,11 @@ def card(element: Any) -> Card:
     identity = " ".join(_text(element, path) for path in ("product_name", "uuid", "fb_memory_usage/total"))
     recovery = _text(element, "gpu_recovery_action")
     needs_reset = recovery if recovery.lower() not in ("", "none", "n/a") else ""
-    if not needs_reset and any(word in whole for word in _RESET):
+    if not needs_reset and _yes(element, "gpu_reset_status/drain_and_reset_recommended"):
+        needs_reset = "Drain and Reset"  # drivers before 565 say it so
+    if not needs_reset and (
+        _yes(element, "gpu_reset_status/reset_required") or any(word in whole for word in _RESET)
+    ):
         needs_reset = "GPU requires reset"
     return Card(
         bus_id=_bus_id(element.get("id", "") or _text(element, "pci/pci_bus_id")),

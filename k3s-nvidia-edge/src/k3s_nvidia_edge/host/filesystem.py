@@ -9,7 +9,7 @@ from edge_llm_tests.reads import UnseenError
 
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog, kernel_log
-from k3s_nvidia_edge.host.memory import devices, disks
+from k3s_nvidia_edge.host.memory import devices, disks, sources
 from k3s_nvidia_edge.host.spare_disk import is_spare, spare_devices
 from k3s_nvidia_edge.host.surfaced import unwritable_path
 
@@ -33,7 +33,8 @@ _READ_ONLY = re.compile(
 _WRITABLE = re.compile(r"\((?P<a>[\w.-]+)\): (?:re-?mounted .*r/w|mounted filesystem .*r/w)", re.IGNORECASE)
 _FAILING = re.compile(
     r"I/O error, dev (?P<a>[\w-]+), sector|(?P<b>nvme\d+): Disabling device after reset failure"
-    r"|Buffer I/O error on dev (?P<c>[\w-]+),",
+    r"|Buffer I/O error on dev (?P<c>[\w-]+),"
+    r"|Pool '(?P<pool>[\w.-]+)' has encountered an uncorrectable I/O failure and has been suspended",
     re.IGNORECASE,
 )
 
@@ -125,18 +126,21 @@ def _remounted(log: KernelLog, recording: Recording) -> str:
 def _failing(log: KernelLog, recording: Recording) -> str:
     """The newest I/O error of the last hour, of a disk that is in use by the machine."""
     used, spare = recording.view(devices).or_else(frozenset()), spare_devices(log, recording)
+    pools = frozenset(source.partition("/")[0] for source in recording.view(sources).or_else(()))
     line = log.within(recording.now, _RECENT).last(
         lambda text: (
             (found := _FAILING.search(text)) is not None
             and not is_spare(_device(found), spare)
-            and _is_used(_device(found), used)
+            and _is_used(found, used, pools)
         )
     )
     return line.text.strip()[:200] if line is not None else ""
 
 
-def _is_used(device: str, used: frozenset[str]) -> bool:
-    return not used or any(each.startswith(device) for each in used)
+def _is_used(found: re.Match[str], used: frozenset[str], pools: frozenset[str]) -> bool:
+    if found["pool"]:
+        return found["pool"] in pools
+    return not used or any(each.startswith(_device(found)) for each in used)
 
 
 def _device(found: re.Match[str]) -> str:

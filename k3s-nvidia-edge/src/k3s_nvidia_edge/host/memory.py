@@ -5,7 +5,7 @@ import re
 import msgspec
 from edge_llm_tests import Recording
 
-__all__ = ["Disk", "Memory", "devices", "disks", "inotify_instances", "memory", "mount_points"]
+__all__ = ["Disk", "Memory", "devices", "disks", "inotify_instances", "memory", "mount_points", "sources"]
 
 _FIELD = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 _DF_COLUMNS = 6
@@ -70,6 +70,12 @@ def devices(recording: Recording) -> frozenset[str]:
     if any(name.startswith("/dev/mapper/") for name in names):
         return frozenset()
     return frozenset(name.removeprefix("/dev/") for name in names if name.startswith("/dev/"))
+
+
+def sources(recording: Recording) -> tuple[str, ...]:
+    """What is mounted, as `df` names it: a device, a data set of a pool. Use as `recording.view(sources)`."""
+    lines = recording.command("df -Pk").output.splitlines()[1:]
+    return tuple(line.split()[0] for line in lines if line.strip())
 
 
 def mount_points(recording: Recording) -> dict[str, str]:

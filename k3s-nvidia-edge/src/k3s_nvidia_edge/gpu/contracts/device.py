@@ -67,7 +67,7 @@ def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
     config = observed.containerd
     waiting: Result | None = None
     for pod in pods:
-        if not (pod.ready and observed.offers):  # a node that offers it proves more than an old line of a log
+        if not _is_proven(pod, pods, observed):
             fault = pod_fault(
                 pod,
                 observed.logs(pod),
@@ -101,6 +101,12 @@ def device_plugin(spec: GpuSpec, observed: GpuState) -> Result:
             f"the node offers {', '.join(observed.offers)}, by a plugin of a name that is not known here"
         )
     return failed("NoDevicePlugin", "no device plugin for NVIDIA GPUs is deployed")
+
+
+def _is_proven(pod: Pod, pods: tuple[Pod, ...], observed: GpuState) -> bool:
+    """Whether the node's offer proves more than the pod's words: it is ready, or beside one that is."""
+    ready = any(each.ready and each.node == pod.node for each in pods)
+    return bool(observed.offers) and (pod.ready or ready)
 
 
 def _is_young(pod: Pod, fault: Fault, observed: GpuState) -> bool:
