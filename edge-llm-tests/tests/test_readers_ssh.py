@@ -25,7 +25,7 @@ from edge_llm_tests.readers import host as host_module
 from edge_llm_tests.readers.host import COMMANDS, FILES, GLOBS
 from edge_llm_tests.readers.hosts import _names, connected_hosts
 from edge_llm_tests.readers.ssh import SshHost
-from edge_llm_tests.readers.ssh_backend import SshAccess, parse_address
+from edge_llm_tests.readers.ssh_backend import SshAccess, parse_address, run_by_ssh
 from edge_llm_tests.reads import UnseenError
 
 SSHD = "/usr/sbin/sshd"
@@ -432,6 +432,10 @@ def test_one_name_with_two_ports_is_two_hosts_and_one_address_twice_is_none() ->
         ("ssh://box", ("", "box", "")),
         ("ssh://edge@box.example.org:2222", ("edge", "box.example.org", "2222")),
         ("ssh://edge@[fd00::1]:22/", ("edge", "fd00::1", "22")),
+        ("ssh://[fe80::1%eth0]", ("", "fe80::1%eth0", "")),
+        ("ssh://LAB\\edge@box", ("LAB\\edge", "box", "")),
+        ("ssh://edge@lab.example@box", ("edge@lab.example", "box", "")),
+        ("ssh://1000.edge+ops-2@10.0.0.7:65535", ("1000.edge+ops-2", "10.0.0.7", "65535")),
     ],
 )
 def test_addresses(address: str, parts: tuple[str, str, str]) -> None:
@@ -444,6 +448,19 @@ def test_addresses(address: str, parts: tuple[str, str, str]) -> None:
         "box",
         "ssh://",
         "ssh://-oProxyCommand=x",
+        "ssh://-oProxyCommand=x@box",
+        "ssh://u@-oProxyCommand=x",
+        "ssh://u@[-oProxyCommand=x]",
+        "ssh://box\n",
+        "ssh://box -oProxyCommand=x",
+        "ssh://box%20-oProxyCommand=x",
+        "ssh://$(id)@box",
+        "ssh://u@`id`",
+        "ssh://u'@box",
+        "ssh://box:0",
+        "ssh://box:65536",
+        "ssh://box:\u0662\u0662",
+        "ssh://b\u043ex",
         "ssh://u:secret@box",
         "ssh://a b",
         "ssh://box:port",
@@ -453,6 +470,51 @@ def test_addresses(address: str, parts: tuple[str, str, str]) -> None:
 def test_what_is_no_address(address: str) -> None:
     with pytest.raises(UsageError, match="write it like ssh://user@box"):
         parse_address(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "name"),
+    [
+        ("ssh://box", [], "box"),
+        ("ssh://edge@[fd00::1]:2222", ["User=edge", "Port=2222"], "fd00::1"),
+        ("ssh://[::1]", [], "::1"),
+        ("ssh://edge@lab.example@[fe80::1%eth0]", ["User=edge@lab.example"], "fe80::1%eth0"),
+        ("ssh://LAB\\edge@box:22", ["User=LAB\\edge", "Port=22"], "box"),
+    ],
+)
+def test_the_ssh_program_gets_each_part_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, options: list[str], name: str
+) -> None:
+    stand_in = tmp_path / "ssh"
+    stand_in.write_text('#!/bin/sh\n# SIMULATED ssh\nfor each in "$@"; do printf \'%s\\n\' "$each"; done\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    rc, stdout, _ = run_by_ssh(address, SshAccess(), tmp_path / "socket", "true", 5.0)
+    given = stdout.decode().splitlines()
+    assert rc == 0
+    assert given[-2:] == [name, "true"]
+    assert [each for each in given if each.startswith(("User=", "Port="))] == options
+
+
+def test_a_host_whose_shell_greets_is_read_without_the_greeting(
+    server: Server, connected: Callable[..., SshHost]
+) -> None:
+    quiet = connected()
+    told = {line: quiet.command(line, 5.0) for line in COMMANDS if line not in VOLATILE}
+    modules, devices = quiet.file("/proc/modules"), quiet.glob("/dev/nvidia*")
+    greeting = server.folder / "home/.ssh/rc"
+    greeting.parent.mkdir(exist_ok=True)
+    greeting.write_text("echo 'Welcome to this box.'\ndate +%N\n")
+    try:
+        host = connected()
+        for line, entry in told.items():
+            came = host.command(line, 5.0)
+            assert {**came, "took_s": 0} == {**entry, "took_s": 0}, line
+        assert host.file("/proc/modules") == modules
+        assert host.file(ROOTS_FILE)["error"] == "permission-denied"
+        assert host.glob("/dev/nvidia*") == devices
+    finally:
+        greeting.unlink()
 
 
 def test_no_ssh_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ LOGIN_DEADLINE_S = 8.0  # connecting, and a login shell that takes its time
 _FILE_DEADLINE_S = 10.0
 _SESSIONS = 8  # sshd takes ten on one connection
 _SOCKET = "connection"
+_BEGINS = "edge-reads-from-here"
 _PATH = (
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin:/usr/lib/wsl/lib"
 )
@@ -49,6 +50,7 @@ class SshHost:
 
     address: str
     access: SshAccess = field(default_factory=SshAccess)
+    _talks: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
     _slots: threading.Semaphore = field(
         default_factory=lambda: threading.Semaphore(_SESSIONS), repr=False, compare=False
     )
@@ -83,13 +85,15 @@ class SshHost:
 
     def _require(self, command: str) -> None:
         try:
-            rc, _, stderr = self._run(command, LOGIN_DEADLINE_S)
+            rc, stdout, stderr = self._run(command, LOGIN_DEADLINE_S)
         except subprocess.TimeoutExpired as late:
             self.close()
             raise ssh_fault(self.address, late.stderr or b"", LOGIN_DEADLINE_S) from None
         if rc != 0:
             self.close()
             raise ssh_fault(self.address, stderr)
+        if stdout:  # a greeting of its shell's, which would stand before whatever is read
+            self._talks.set()
 
     def close(self) -> None:
         """Close the connection; without it, it ends itself after some seconds."""
@@ -210,7 +214,11 @@ class SshHost:
             subprocess.TimeoutExpired: It took longer; the client was ended.
         """
         socket = self._folder / _SOCKET
-        return run_by_ssh(self.address, self.access, socket, command, deadline_s)
+        if not self._talks.is_set():
+            return run_by_ssh(self.address, self.access, socket, command, deadline_s)
+        told = f"echo {_BEGINS}; {command}"
+        rc, stdout, stderr = run_by_ssh(self.address, self.access, socket, told, deadline_s)
+        return rc, stdout.partition(f"{_BEGINS}\n".encode())[2], stderr
 
 
 def _environment() -> str:

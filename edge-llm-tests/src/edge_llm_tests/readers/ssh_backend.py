@@ -20,8 +20,11 @@ __all__ = ["CONNECT_DEADLINE_S", "SshAccess", "parse_address", "run_by_ssh"]
 CONNECT_DEADLINE_S = 5
 _IDLE_S = 15  # a connection that nobody closed ends itself
 _ADDRESS = re.compile(
-    r"^ssh://(?:(?P<user>[A-Za-z_][\w.-]*)@)?(?P<name>[A-Za-z0-9][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?/?$"
+    r"ssh://(?:(?P<user>\w[\w.@+\\-]*)@)?"  # a domain may stand before the user, or behind
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?\])"
+    r"(?::(?P<port>[0-9]{1,5}))?/?"
 )
+_PORTS = range(1, 65536)
 _OPTIONS = " ".join(
     f"-o {option}"
     for option in (
@@ -62,8 +65,8 @@ def parse_address(address: str) -> tuple[str, str, str]:
     Raises:
         UsageError: It is no such address.
     """
-    found = _ADDRESS.match(address)
-    if found is None:
+    found = _ADDRESS.fullmatch(address)
+    if found is None or (found["port"] and int(found["port"]) not in _PORTS):
         raise UsageError(
             f"--host {address}: no ssh address", "write it like ssh://user@box or ssh://user@box:2222"
         )
@@ -80,14 +83,15 @@ def run_by_ssh(
     """
     user, name, port = parse_address(address)
     backend = _backend()(
-        f"{user}@{name}" if user else name,
+        "host",
         ssh_config=str(access.config) if access.config else None,
         timeout=CONNECT_DEADLINE_S,
         controlpath=str(socket),
         controlpersist=_IDLE_S,
         ssh_extra_args=_OPTIONS,
     )
-    backend.host.port = port or None
+    # not as one text: testinfra takes what stands behind a colon for the port, and an IPv6 address is colons
+    backend.host.name, backend.host.user, backend.host.port = name, user or None, port or None
     backend.deadline_s = deadline_s
     try:
         result = backend.run(command)
