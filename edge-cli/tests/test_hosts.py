@@ -38,6 +38,9 @@ def _nobody_s_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (["status", "--host", "ssh://box", "--from", "x.json"], "--from and --host exclude each other"),
         (["evidence", "record", "-o", "x", "--host", "ssh://b", "--sandbox"], "exclude each other"),
         (["up", "--host", "ssh://box", "--install-k3s"], "--install-k3s and --host exclude each other"),
+        (["diagnose", "--demo", "--sudo"], "--demo and --sudo exclude each other"),
+        (["status", "--sandbox", "--ssh-config", "x"], "--sandbox and --ssh-config exclude each other"),
+        (["profile", "init", "--from", "x.json", "--sudo"], "--from and --sudo exclude each other"),
         (["diagnose", "--sudo"], "give --host"),
         (
             ["diagnose", "--host", "ssh://box", "--ssh-config", "/nowhere"],

@@ -1,19 +1,20 @@
 """The hosts that a command reads: given by flag, or by the settings; none for this host."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from edge_llm_tests.errors import UsageError
 
+from edge_cli.options import exclude
 from edge_cli.settings import Settings
 from edge_cli.timings import span
 
 if TYPE_CHECKING:
     from edge_llm_tests.readers import Host
 
-__all__ = ["HostChoice", "exclude_hosts"]
+__all__ = ["HostChoice", "chosen_hosts"]
 
 
 class HostChoice(msgspec.Struct, frozen=True):
@@ -54,12 +55,15 @@ class HostChoice(msgspec.Struct, frozen=True):
             return connected_hosts(given, SshAccess(path, self.sudo))
 
 
-def exclude_hosts(addresses: list[str] | None, others: Mapping[str, object]) -> None:
-    """Stop where --host is given beside a flag that brings its own host, or needs none.
+def chosen_hosts(
+    addresses: Sequence[str] | None, ssh_config: str | None, sudo: bool, others: Mapping[str, object]
+) -> HostChoice:
+    """What --host, --ssh-config and --sudo say; `others` are the flags that bring a host of their own.
 
     Raises:
-        UsageError: It is.
+        UsageError: Both are given.
     """
-    for flag, value in others.items():
-        if addresses and value:
-            raise UsageError(f"{flag} and --host exclude each other", "give one of them")
+    ours = {"--host": addresses, "--ssh-config": ssh_config, "--sudo": sudo}
+    for other, given in others.items():
+        exclude(other, given, ours)
+    return HostChoice(tuple(addresses or ()), ssh_config, sudo)

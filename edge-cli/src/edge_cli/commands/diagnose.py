@@ -57,7 +57,7 @@ def diagnose(
     """
     from edge_llm_tests.evidence_file import STANDARD_STREAM  # noqa: PLC0415 - as below
 
-    from edge_cli.hosts import HostChoice  # noqa: PLC0415 - `edge --help` needs none of it
+    from edge_cli.hosts import chosen_hosts  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.render import Output, render  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.settings import load_settings  # noqa: PLC0415 - as above
     from edge_cli.subject import demo as demo_subject  # noqa: PLC0415 - as above
@@ -69,13 +69,12 @@ def diagnose(
     settings = load_settings()
     chosen_output = Output(_choice("--output", output or settings.output or "table", tuple(Output)))
     chosen_fail_on = _choice("--fail-on", fail_on or settings.fail_on or "contract", _FAIL_ON)
+    hosts = chosen_hosts(host, ssh_config, sudo, {"--from": from_file, "--demo": demo, "--sandbox": sandbox})
     of_a_target = {"--kubeconfig": kubeconfig, "--sandbox": sandbox}
-    of_live = {"--context": context, "--host": host, "--ssh-config": ssh_config, "--sudo": sudo}
     exclude_each_other({"--from": from_file, "--demo": demo, **of_a_target})
     for name, replayed in (("--from", from_file), ("--demo", demo)):
-        exclude(name, replayed, {**of_live, "--service": service})
+        exclude(name, replayed, {"--context": context, "--service": service})
     exclude("--demo", demo, {"--profile": profile})
-    exclude("--sandbox", sandbox, {"--host": host})
     if save == STANDARD_STREAM:
         raise UsageError(
             "--save -: the verdict is written there", "give a FILE, or `edge evidence record -o -`"
@@ -91,7 +90,7 @@ def diagnose(
             context,
             sandbox=sandbox,
             services=services(service),
-            hosts=HostChoice(tuple(host or ()), ssh_config, sudo),
+            hosts=hosts,
         )
     if save is not None:
         from edge_llm_tests.redact import redact  # noqa: PLC0415 - asked for by a flag

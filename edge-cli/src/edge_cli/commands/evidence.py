@@ -58,20 +58,20 @@ def record(
     """Read the target once and write what came back, redacted."""
     from edge_llm_tests.redact import redact as covered  # noqa: PLC0415 - with the command
 
-    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - with the command
+    from edge_cli.hosts import chosen_hosts  # noqa: PLC0415 - with the command
     from edge_cli.subject import live  # noqa: PLC0415 - with the command
     from edge_cli.terminal import printable  # noqa: PLC0415 - with the command
     from edge_cli.verdict import refusal_error  # noqa: PLC0415 - with the command
 
     exclude_each_other({"--kubeconfig": kubeconfig, "--sandbox": sandbox})
-    exclude_hosts(host, {"--sandbox": sandbox})
+    hosts = chosen_hosts(host, ssh_config, sudo, {"--sandbox": sandbox})
     subject = live(
         profile,
         kubeconfig,
         context,
         sandbox=sandbox,
         services=services(service),
-        hosts=HostChoice(tuple(host or ()), ssh_config, sudo),
+        hosts=hosts,
     )
     recording = covered(subject.recording)
     recording.save(output)

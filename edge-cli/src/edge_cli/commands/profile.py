@@ -105,16 +105,16 @@ def init(
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - with the command
     from edge_llm_tests.profile import load_profile  # noqa: PLC0415 - with the command
 
-    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - with the command
+    from edge_cli.hosts import chosen_hosts  # noqa: PLC0415 - with the command
     from edge_cli.proposal import nearest_profile, propose  # noqa: PLC0415 - with the command
 
     if output.suffix not in (".yaml", ".yml"):
         raise UsageError(f"--output {output}: not named *.yaml", "a profile file is known by its name")
     if output.exists() and not force:
         raise UsageError(f"--output {output}: it is there", "give --force, or another name")
-    exclude_hosts(host, {"--from": from_file})
+    hosts = chosen_hosts(host, ssh_config, sudo, {"--from": from_file})
     layers = load_layers()
-    shown = _machine(layers, from_file, HostChoice(tuple(host or ()), ssh_config, sudo))
+    shown = _machine(layers, from_file, hosts)
     name, note = nearest_profile(shown)
     base = load_profile(name, layers)
     tokens = context or base.values["serving"]["ollama"]["settings"]["contextLength"]

@@ -47,20 +47,18 @@ def status(
 
     Exit code as `edge diagnose`, which says what to do.
     """
-    from edge_cli.hosts import HostChoice  # noqa: PLC0415 - `edge --help` needs none of it
+    from edge_cli.hosts import chosen_hosts  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.subject import live, recorded  # noqa: PLC0415 - `edge --help` needs none of it
     from edge_cli.terminal import stdout_page  # noqa: PLC0415 - as above
     from edge_cli.verdict import exit_code, refusal_error  # noqa: PLC0415 - as above
 
     exclude_each_other({"--from": from_file, "--kubeconfig": kubeconfig, "--sandbox": sandbox})
-    of_live = {"--context": context, "--host": host, "--ssh-config": ssh_config, "--sudo": sudo}
-    exclude("--from", from_file, of_live)
-    exclude("--sandbox", sandbox, {"--host": host})
+    hosts = chosen_hosts(host, ssh_config, sudo, {"--from": from_file, "--sandbox": sandbox})
+    exclude("--from", from_file, {"--context": context})
     if from_file is not None:
         subject = recorded(from_file, profile)
     else:
-        chosen = HostChoice(tuple(host or ()), ssh_config, sudo)
-        subject = live(profile, kubeconfig, context, sandbox=sandbox, hosts=chosen)
+        subject = live(profile, kubeconfig, context, sandbox=sandbox, hosts=hosts)
     report = subject.report()
     sys.stdout.write("".join(f"{line}\n" for line in _lines(subject, report, stdout_page())))
     if subject.live and (refused := refusal_error(subject.recording)) is not None:

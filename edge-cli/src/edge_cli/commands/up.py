@@ -74,7 +74,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     from edge_cli.choice import chosen, layers_up_to  # noqa: PLC0415 - as above
     from edge_cli.conclusion import Conclusion  # noqa: PLC0415 - as above
     from edge_cli.duration import parse_duration  # noqa: PLC0415 - as above
-    from edge_cli.hosts import HostChoice, exclude_hosts  # noqa: PLC0415 - as above
+    from edge_cli.hosts import chosen_hosts  # noqa: PLC0415 - as above
     from edge_cli.installation import install, return_from  # noqa: PLC0415 - as above
     from edge_cli.node import K3S, agreed_undertaking, settle  # noqa: PLC0415 - as above
     from edge_cli.own_profile import carried, right_profile  # noqa: PLC0415 - as above
@@ -97,7 +97,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
     climbed = layers_up_to(to, layers)
     supply = load_supply(layers, offline=offline)
     _check_place(kubeconfig or context, sandbox=sandbox, install_k3s=install_k3s)
-    exclude_hosts(host, {"--sandbox": sandbox, "--install-k3s": install_k3s})
+    hosts = chosen_hosts(host, ssh_config, sudo, {"--sandbox": sandbox, "--install-k3s": install_k3s})
     asked = profile or (SANDBOX if sandbox else environment_settings().profile)
     if asked:
         # a wrong name, or a bundle without it, is said before half an hour of building
@@ -120,7 +120,7 @@ def up(  # noqa: PLR0915, PLR0917 - imports are statements here; typer passes op
         elif k3s is not None:
             site = cluster_site(str(settle(k3s, layers, tell)), None, supply)
         else:
-            read = HostChoice(tuple(host or ()), ssh_config, sudo).connected(settings, most=1)
+            read = hosts.connected(settings, most=1)
             site = cluster_site(given, context or settings.context, supply, read)
         held_to = supply.profile(carried(load_profile(profile_name(asked, site), layers), layers), climbed)
         _bring(supply, climbed, held_to, tell, sandbox=site.profile == SANDBOX)
