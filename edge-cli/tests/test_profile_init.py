@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from edge_cli.proposal import Fit, Wish, nearest_profile, propose
@@ -65,12 +66,61 @@ def test_a_machine_that_a_profile_is_made_for_gets_it_unchanged(
 
 @pytest.mark.parametrize(
     ("name", "memory_mib", "nearest"),
-    [("NVIDIA RTX A4000", 16376, "rtx-4090"), ("NVIDIA GeForce MX150", 2002, "geforce-940m")],
+    [
+        ("NVIDIA RTX A4000", 16376, "rtx-4090"),
+        ("NVIDIA GeForce MX150", 2002, "geforce-940m"),
+        ("NVIDIA RTX A1000 Laptop GPU", 6144, "rtx-4090"),  # no A100
+        ("NVIDIA RTX A1000", 4096, "geforce-940m"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", 16376, "rtx-4090"),  # not the card that the profile is for
+        ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", 4864, "geforce-940m"),
+    ],
 )
 def test_another_card_gets_the_nearest_and_a_note(name: str, memory_mib: int, nearest: str) -> None:
     base, note = nearest_profile(renamed(name, memory_mib))
     assert base == nearest
     assert name in note
+
+
+@pytest.mark.parametrize(
+    ("name", "memory_mib", "profile"),
+    [("NVIDIA A100-PCIE-40GB", 40960, "a100"), ("NVIDIA A100 80GB PCIe", 81920, "a100")],
+)
+def test_every_size_of_a_card_that_a_profile_is_made_for(name: str, memory_mib: int, profile: str) -> None:
+    assert nearest_profile(renamed(name, memory_mib)) == (profile, "")
+
+
+def test_of_different_cards_the_smallest_decides() -> None:
+    """A pod may get any of them."""
+    pair = seen("dual-4090-k3s").cards
+    small = msgspec.structs.replace(pair[1], name="NVIDIA GeForce 940M", memory_mib=2004)
+    for cards in ((pair[0], small), (small, pair[0])):
+        base, note = nearest_profile(Machine(cards, 64_000))
+        assert base == "geforce-940m"
+        assert "the cards differ" in note
+        assert "NVIDIA GeForce 940M" in note
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [("5.15.148-tegra", "Jetson"), ("5.15.167.4-microsoft-standard-WSL2", "WSL2"), ("6.12.0", "")],
+)
+def test_a_machine_whose_cards_are_on_no_bus_says_so(kernel: str, words: str) -> None:
+    bare = reads("cpu-k3s")
+    absent = {"rc": None, "stdout": "", "stderr": "", "error": "not-found", "took_s": 0.0}
+    bare |= {SMI: absent, LSPCI: {**absent, "rc": 0, "error": None}}
+    bare["file:/proc/sys/kernel/osrelease"] = {"text": f"{kernel}\n", "mtime": None, "error": None}
+    base, note = nearest_profile(Recording(bare).view(machine).value)
+    assert base == "cpu"
+    assert words in note
+    assert bool(note) == bool(words)
+
+
+def test_a_context_alone_is_served_and_promised(edge: Edge) -> None:
+    code, _, err = edge("profile", "init", "--from", BASES / "cpu-k3s.json", "--context", "2048")
+    assert code == 0, err
+    written = yaml.safe_load(Path("edge-profile.yaml").read_text())
+    assert written["values"]["serving"]["ollama"]["settings"] == {"contextLength": 2048}
+    assert written["spec"]["profile"] == {"context_length": 2048}
 
 
 def test_the_940m_is_known_by_its_name() -> None:
@@ -237,6 +287,12 @@ def test_not_being_able_to_look_is_not_no_card(edge: Edge, tmp_path: Path) -> No
         (["--model", "x=/nowhere.gguf"], "/nowhere.gguf: no such file"),
         (["--model", "x=/etc/passwd"], "not a GGUF file"),
         (["--model", "=x"], "not NAME or NAME=FILE"),
+        (["--model", "a b"], "profile edge-profile.yaml: `values.serving.models.0.name`: 'a b:latest'"),
+        (["--model", "x:1", "--model", "x:1"], "--model x:1 is given twice"),
+        (["--model", "x", "--model", "x:latest"], "--model x:latest is given twice"),
+        (["--context", "-5"], "--context"),
+        (["--context", "0"], "--context"),
+        (["--context", "99999999999"], "profile edge-profile.yaml: "),
         (["--host", "ssh://box"], "--from and --host exclude each other"),
     ],
 )

@@ -4,18 +4,30 @@ Pure: what the machine shows and what `gguf-observe fit` says of the models come
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from edge_llm_tests.profile import Profile
+from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.machine import Machine
+from k3s_nvidia_edge.host.platform import Platform
 
 __all__ = ["Fit", "Proposal", "Wish", "nearest_profile", "propose"]
 
-_BY_NAME = (("A100", "a100"), ("GB10", "gb10"), ("RTX 4090", "rtx-4090"), ("940M", "geforce-940m"))
-"""What a card's product name holds, to the profile that was made for it."""
+_BY_NAME = (
+    (re.compile(r"\bA100(?!\d)"), "a100", 39_000),
+    (re.compile(r"\bGB10(?!\d)"), "gb10", 0),
+    (re.compile(r"\bRTX 4090(?!\d)"), "rtx-4090", 23_000),  # the one for laptops has 16 GiB
+    (re.compile(r"\b940M"), "geforce-940m", 0),
+)
+"""What a card's product name holds; the profile that was made for it; the memory of such a card, in MiB."""
+_WITHOUT_CARDS = {
+    Platform.JETSON: "a Jetson's own GPU is of no shipped profile; this one is for the processor",
+    Platform.WSL: "WSL2 shows no card (nvidia-smi is in /usr/lib/wsl/lib); this one is for the processor",
+}
 _PAIRS = {"rtx-4090": "dual-4090"}
 _SMALL_CARD_MIB = 6000  # below, only a model of half a billion parameters fits with its cache
 _SHARE_OF_MEMORY = 0.75  # the rest is for the system, k3s and the telemetry
@@ -71,16 +83,27 @@ class Proposal(msgspec.Struct, frozen=True):
 def nearest_profile(machine: Machine) -> tuple[str, str]:
     """The shipped profile that is nearest, and a note where it was made for another card (else empty)."""
     if not machine.cards:
-        return "cpu", ""
-    name = machine.cards[0].name
-    base = next((profile for word, profile in _BY_NAME if word in name), "")
-    if base and len(machine.cards) == 2 and base in _PAIRS:  # noqa: PLR2004 - a pair
+        return "cpu", _WITHOUT_CARDS.get(machine.kind, "")
+    # of several kinds the smallest: a pod may get any of them
+    card = min(machine.cards, key=lambda each: each.memory_mib or math.inf)
+    kinds = tuple(dict.fromkeys(each.name for each in machine.cards))
+    mixed = f"the cards differ, and a pod may get any: it is made for {card.name}; " if len(kinds) > 1 else ""
+    base = _made_for(card)
+    if base in _PAIRS and len(machine.cards) == 2 and not mixed:  # noqa: PLR2004 - a pair
         return _PAIRS[base], ""
     if base:
-        return base, ""
-    memory_mib = machine.cards[0].memory_mib
-    base = "gb10" if memory_mib is None else "geforce-940m" if memory_mib < _SMALL_CARD_MIB else "rtx-4090"
-    return base, f"no shipped profile is made for {name}; {base} is the nearest by its memory"
+        return base, mixed.removesuffix("; ")
+    small = card.memory_mib is not None and card.memory_mib < _SMALL_CARD_MIB
+    base = "gb10" if card.memory_mib is None else "geforce-940m" if small else "rtx-4090"
+    return base, f"{mixed}no shipped profile is made for {card.name}; {base} is the nearest by its memory"
+
+
+def _made_for(card: Card) -> str:
+    """The shipped profile that is made for such a card; empty for none."""
+    memory_mib = math.inf if card.memory_mib is None else card.memory_mib
+    return next(
+        (profile for word, profile, least in _BY_NAME if word.search(card.name) and memory_mib >= least), ""
+    )
 
 
 def propose(machine: Machine, base: Profile, wishes: Sequence[Wish], context: int) -> Proposal:
@@ -90,6 +113,9 @@ def propose(machine: Machine, base: Profile, wishes: Sequence[Wish], context: in
     _bound_memory(draft, machine, base, wishes)
     if wishes:
         _serve(draft, wishes, context, has_card=bool(machine.cards))
+    elif context != base.values["serving"]["ollama"]["settings"]["contextLength"]:
+        draft.ollama["settings"] = {"contextLength": context}
+        draft.spec["profile"] = {"context_length": context}
     document: dict[str, Any] = {
         "schema": "edge.profile/v1",
         "extends": base.name,

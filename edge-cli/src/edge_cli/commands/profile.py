@@ -88,7 +88,7 @@ def init(
         ),
     ] = None,
     context: Annotated[
-        int | None, typer.Option("--context", metavar="TOKENS", help="Context to serve [the base's].")
+        int | None, typer.Option("--context", metavar="TOKENS", min=1, help="Context to serve [the base's].")
     ] = None,
     from_file: FromOption = None,
     host: HostOption = None,
@@ -177,13 +177,15 @@ def _wishes(
     }
     memories = [card.memory_mib for card in shown.cards if card.memory_mib]
     room_mib = int(min(memories)) if memories else shown.memory_mib
-    wishes = []
+    wishes: list[Wish] = []
     for each in given:
         name, equals, file = each.partition("=")
         if not name or (equals and not file):
             raise UsageError(f"--model {each}: not NAME or NAME=FILE", "write --model qwen2.5:7b=FILE.gguf")
         fit = fit_of(Path(file).expanduser(), room_mib, context) if file else None
         listed = canonical(name)
+        if any(wish.name == listed for wish in wishes):
+            raise UsageError(f"--model {listed} is given twice", "name each model once")
         wishes.append(Wish(listed, known.get(listed, ""), fit))
     return tuple(wishes)
 
@@ -191,7 +193,7 @@ def _wishes(
 def _write(output: Path, proposal: "Proposal", layers: "tuple[Layer, ...]") -> None:
     """Write the file, once it was seen to be a profile; complete or not at all."""
     import yaml  # noqa: PLC0415 - see `init`
-    from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - see `init`
+    from edge_llm_tests.errors import ProfileError, UsageError  # noqa: PLC0415 - see `init`
 
     from edge_cli.own_profile import right_profile  # noqa: PLC0415 - see `init`
 
@@ -202,6 +204,9 @@ def _write(output: Path, proposal: "Proposal", layers: "tuple[Layer, ...]") -> N
         partial.write_text(head + text, encoding="utf-8")
         right_profile(str(partial.absolute()), layers)
         partial.replace(output)
+    except ProfileError as error:
+        said = error.message.replace(str(partial.absolute()), str(output))
+        raise ProfileError(said, "nothing was written; correct what was asked for") from None
     except OSError as error:
         raise UsageError(
             f"--output {output}: {error.strerror}", "choose a path that can be written"

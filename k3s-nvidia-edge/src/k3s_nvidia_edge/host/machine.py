@@ -8,6 +8,7 @@ from k3s_nvidia_edge.host.card import Card
 from k3s_nvidia_edge.host.memory import memory
 from k3s_nvidia_edge.host.nvidia_smi import KEY, SmiAnswer, nvidia_smi
 from k3s_nvidia_edge.host.pci import pci_bus
+from k3s_nvidia_edge.host.platform import Platform, platform
 
 __all__ = ["Machine", "machine"]
 
@@ -18,10 +19,12 @@ class Machine(msgspec.Struct, frozen=True):
     Attributes:
         cards: The NVIDIA cards that the driver lists.
         memory_mib: System memory.
+        kind: Whether cards are looked for on a PCI bus; a Jetson and WSL2 have them elsewhere.
     """
 
     cards: tuple[Card, ...]
     memory_mib: int
+    kind: Platform = Platform.PCI
 
     def __str__(self) -> str:
         kinds = dict.fromkeys((card.name, card.memory_mib) for card in self.cards)
@@ -55,4 +58,4 @@ def machine(recording: Recording) -> Machine:
             "Unavailable",
             f"{on_bus} NVIDIA cards on the bus, and the driver says: {smi.said}",
         )
-    return Machine((), total_mib)
+    return Machine((), total_mib, recording.view(platform).or_else(Platform.PCI))
