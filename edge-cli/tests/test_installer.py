@@ -418,7 +418,58 @@ def test_a_namespace_that_is_not_ours_stays(
     assert ("DELETE", NAMESPACE) not in api.asked
 
 
-@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public", "kube-node-lease"])
+NO_RECORDS = "?fieldSelector=type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"
+CONFIG_MAPS = f"GET {NAMESPACE}/configmaps"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (f"{NAMESPACE}/configmaps", "settings-of-mine"),
+        (f"{NAMESPACE}/secrets{NO_RECORDS}", "api-key"),
+        ("/apis/apps/v1/namespaces/space/deployments", "scaled-to-zero"),
+        ("/apis/batch/v1/namespaces/space/cronjobs", "nightly"),
+        ("/apis/networking.k8s.io/v1/namespaces/space/ingresses", "door"),
+    ],
+)
+def test_a_namespace_that_somebody_put_something_in_stays_and_it_is_named(
+    installer: Installer, api: FakeApi, helm: FakeHelm, path: str, name: str
+) -> None:
+    emptied(api, helm)
+    api.answers[f"GET {path}"] = (200, {"items": [{"metadata": {"name": name}}]})
+    assert name in asyncio.run(installer.remove_namespace("space"))
+    assert ("DELETE", NAMESPACE) not in api.asked
+
+
+def test_what_comes_with_a_namespace_or_goes_with_another_object_is_nobody_s(
+    installer: Installer, api: FakeApi, helm: FakeHelm
+) -> None:
+    emptied(api, helm)
+    there = [
+        {"metadata": {"name": "kube-root-ca.crt"}},
+        {"metadata": {"name": "a", "ownerReferences": [{"kind": "Deployment"}]}},
+        {"metadata": {"name": "b", "deletionTimestamp": "2026-11-30T12:00:00Z"}},
+    ]
+    api.answers[CONFIG_MAPS] = (200, {"items": there})
+    assert asyncio.run(installer.remove_namespace("space")) == ""
+
+
+def test_many_are_named_in_part_and_what_cannot_be_seen_is_something(
+    installer: Installer, api: FakeApi, helm: FakeHelm
+) -> None:
+    emptied(api, helm)
+    api.answers[CONFIG_MAPS] = (200, {"items": [{"metadata": {"name": f"c{number}"}} for number in range(5)]})
+    assert (
+        asyncio.run(installer.remove_namespace("space"))
+        == "there are configmaps in it: c0, c1, c2 and 2 more"
+    )
+    api.answers[CONFIG_MAPS] = (403, {})
+    assert asyncio.run(installer.remove_namespace("space")) == "its configmaps may not be seen"
+    api.answers[CONFIG_MAPS] = (500, {})
+    assert asyncio.run(installer.remove_namespace("space")) == "its configmaps cannot be seen"
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public", "kube-node-lease", "kube-flannel"])
 def test_a_protected_namespace_stays_whatever_its_labels_say(
     installer: Installer, api: FakeApi, helm: FakeHelm, name: str
 ) -> None:

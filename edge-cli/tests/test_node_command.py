@@ -74,6 +74,14 @@ def test_without_a_terminal_k3s_is_only_installed_when_the_flag_says_so(edge: Ed
     assert not (root / "var").exists()
 
 
+def test_a_plan_without_a_cluster_says_what_shows_the_first_step(edge: Edge, root: Path) -> None:
+    code, out, err = edge("plan", "--profile", "cpu")
+    assert (code, out) == (2, "")
+    assert "no kubeconfig" in err
+    assert "`edge node install --plan`" in err
+    assert not (root / "var").exists()
+
+
 def test_yes_alone_is_no_consent_to_install_k3s(edge: Edge, root: Path) -> None:
     code, _, _ = edge("up", "--profile", "cpu", "--yes")
     assert code == 2

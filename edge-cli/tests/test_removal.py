@@ -127,6 +127,19 @@ def test_volumes_that_an_earlier_removal_kept_are_found(cluster: FakeCluster) ->
     assert found == Found((), ("llm-space",), (("llm-space", "models"), ("llm-space", "metrics")))
 
 
+@pytest.mark.parametrize("namespace", ["default", "kube-system", "kube-flannel"])
+def test_what_stands_in_a_protected_namespace_is_never_ours(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, namespace: str
+) -> None:
+    """Labels can be put on anything; its volumes are not deleted either."""
+    cluster.releases = {"gpu": [Installed("x", namespace, "deployed", "x")], "serving": [], "telemetry": []}
+    cluster.volumes = {namespace: ["precious"]}
+    monkeypatch.setattr(cluster, "namespaces", lambda: (namespace,))
+    assert asyncio.run(find(cluster, LAYERS)) == Found((), (), ())
+    removed(cluster, purge_volumes=True)
+    assert cluster.did == []
+
+
 def test_nothing_goes_once_the_lease_is_lost(cluster: FakeCluster) -> None:
     def lost() -> None:
         raise RuntimeError("lost")

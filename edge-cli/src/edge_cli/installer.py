@@ -25,16 +25,14 @@ from edge_cli.answer import Answer, all_going, answered, is_going
 from edge_cli.chart_store import ChartStore
 from edge_cli.fingerprint import described, fingerprint
 from edge_cli.helm_error import HelmError, UnknownKindError, helm_error
+from edge_cli.inhabitants import inhabitants, is_protected
 from edge_cli.rendering import release_manifest
 from edge_cli.revision import Installed, Revision
 
 __all__ = ["Installer"]
 
-LAYER_LABEL = (
-    "edge-layer"  # on Helm's own record of the release, so that `edge down` finds what `edge up` made
-)
+LAYER_LABEL = "edge-layer"  # on Helm's own record of the release: `edge down` finds what `edge up` made
 _MADE_BY_US = {"app.kubernetes.io/managed-by": "edge", "app.kubernetes.io/part-of": "edge"}
-_PROTECTED = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 _ANY_STATUS = ("--deployed", "--failed", "--pending", "--superseded", "--uninstalling")
 _UPGRADE = ("--install", "--output", "json", "--values", "-")
 _HISTORY_MAX = 10
@@ -187,7 +185,7 @@ class Installer:
 
         # it would log each failure with the kubeconfig's path; the error says it better
         logging.getLogger("pyhelm3.command").disabled = True
-        # it starts a shell, and ends the shell alone when cancelled: so let the shell become helm
+        # its shell becomes helm: it ends the shell alone when cancelled
         command = pyhelm3.Command(executable="exec", kubeconfig=self._kubeconfig, kubecontext=self._context)
         try:
             return bytes(await command.run([self._helm, *argv], stdin))
@@ -218,7 +216,7 @@ class Installer:
         labels = found.body.get("metadata", {}).get("labels", {})
         if not found.ok:
             return ""
-        if name in _PROTECTED or labels.get("app.kubernetes.io/managed-by") != "edge":
+        if is_protected(name) or labels.get("app.kubernetes.io/managed-by") != "edge":
             return "it was not made by `edge up`"
         until_s = time.monotonic() + _GOING_S
         for kind in ("pods", "persistentvolumeclaims", "services"):
@@ -230,6 +228,8 @@ class Installer:
                 return f"there are {kind} in it"
         if others := await self.installed(namespace=name):
             return f"release {others[0].name} is in it"
+        if what := await asyncio.to_thread(inhabitants, self.send, name):
+            return what
         deleted = await asyncio.to_thread(self.send, "DELETE", path)
         return "" if deleted.ok else deleted.message
 

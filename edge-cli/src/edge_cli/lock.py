@@ -21,7 +21,7 @@ __all__ = ["SCHEMA", "Lock", "LockedChart", "load_lock", "parse_lock", "shipped_
 SCHEMA = "edge.lock/v1"
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NAME = "lock.yaml"
-_RENEW = "renew it with `edge lock`"
+_CORRECT = "correct it, or remove it and write it anew with `edge lock`"
 
 
 class LockedChart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,13 +115,13 @@ def parse_lock(content: bytes, where: str) -> Lock:
         raw: Any = load_yaml(content)
         lock = msgspec.convert(raw, Lock)
     except (YamlError, msgspec.ValidationError) as error:
-        raise UsageError(f"lock file {where}: {error}", _RENEW) from None
+        raise UsageError(f"lock file {where}: {error}", _CORRECT) from None
     if lock.schema != SCHEMA:
         raise UsageError(f"lock file {where}: schema {lock.schema!r}", f"this version reads {SCHEMA!r}")
     given = {**{name: chart.digest for name, chart in lock.charts.items()}, **lock.images}
     for name, digest in given.items():
         if digest and not DIGEST.fullmatch(digest):
-            raise UsageError(f"lock file {where}: {name}: {digest!r} is not a sha256 digest", _RENEW)
+            raise UsageError(f"lock file {where}: {name}: {digest!r} is not a sha256 digest", _CORRECT)
     return lock
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 from edge_llm_tests.layer import Layer
 
+from edge_cli.inhabitants import is_protected
 from edge_cli.progress import OnProgress, Progress, Stage
 from edge_cli.revision import Installed
 
@@ -77,14 +78,18 @@ class Removal:
 
 
 async def find(remover: Remover, layers: tuple[Layer, ...]) -> Found:
-    """The releases that `edge up` made, whatever profile they came from, and their volumes."""
+    """The releases that `edge up` made, whatever profile they came from, and their volumes.
+
+    What stands in a protected namespace is none of them, whatever its labels say.
+    """
     by_layer = await asyncio.gather(*(remover.installed(layer=layer.name) for layer in layers))
     releases = tuple(
         (layer.name, release)
         for layer, found in reversed(tuple(zip(layers, by_layer, strict=True)))
         for release in reversed(found)
+        if not is_protected(release.namespace)
     )
-    ours = await asyncio.to_thread(remover.namespaces)
+    ours = [each for each in await asyncio.to_thread(remover.namespaces) if not is_protected(each)]
     namespaces = tuple(dict.fromkeys((*(release.namespace for _, release in releases), *ours)))
     names = frozenset(release.name for _, release in releases)
     claims = [

@@ -55,6 +55,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
     if sandbox:
         site = running_sandbox_site(supply)
     else:
+        _require_cluster(kubeconfig or settings.kubeconfig)
         site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context, supply)
     held_to = supply.profile(carried(load_profile(profile_name(profile, site), layers), layers), seen)
     for note in supply.notes(seen, held_to):
@@ -62,6 +63,19 @@ def plan(  # noqa: PLR0917 - typer passes options by name
     for layer, intentions in interruptible(_intentions(site.installer, seen, held_to)):
         for line in _lines(layer, intentions, paint(), brief=brief):
             sys.stdout.write(f"{line}\n")
+
+
+def _require_cluster(kubeconfig: str | None) -> None:
+    """See that there is a cluster to compare with; on a bare host, say what shows what would be done there."""
+    from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - see `plan`
+
+    from edge_cli.node import no_cluster  # noqa: PLC0415 - see `plan`
+
+    if lacking := no_cluster(kubeconfig):
+        raise UsageError(
+            lacking,
+            "give --kubeconfig FILE; on a bare host, `edge node install --plan` shows what comes first",
+        )
 
 
 class Intention(msgspec.Struct, frozen=True):
