@@ -66,7 +66,7 @@ def plan(  # noqa: PLR0917 - typer passes options by name
 
 
 def _require_cluster(kubeconfig: str | None) -> None:
-    """See that there is a cluster to compare with; on a bare host, say what shows what would be done there."""
+    """See that there is a cluster to compare with; on a bare host, say what shows the first step there."""
     from edge_llm_tests.errors import UsageError  # noqa: PLC0415 - see `plan`
 
     from edge_cli.node import no_cluster  # noqa: PLC0415 - see `plan`
