@@ -102,6 +102,20 @@ def test_type_help_and_labels_are_those_of_the_list() -> None:
         assert (made.type, made.documentation) == (entry.type, entry.help), name
         for sample in made.samples:
             assert set(sample.labels) == set(entry.labels), name
+            for label, values in entry.values.items():
+                assert sample.labels[label] in (*values, ""), name
+
+
+def test_labels_of_a_fixed_few_values_are_labels_of_the_metric() -> None:
+    for name, entry in catalogue().items():
+        assert set(entry.values) <= set(entry.labels), name
+        assert all(len(set(values)) == len(values) > 1 for values in entry.values.values()), name
+    split = {
+        name
+        for name, each in catalogue().items()
+        if {"outcome", "reason", "source", "scope"} & {*each.labels}
+    }
+    assert all(catalogue()[name].values for name in split)
 
 
 def test_names_carry_their_unit_and_counters_end_in_total() -> None:

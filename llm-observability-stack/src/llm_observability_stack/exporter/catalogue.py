@@ -25,6 +25,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         labels: Label names, in order.
         help: One sentence.
         source: The source of the exporter that collects it.
+        values: Label name to all values that it can have, for labels that have a fixed few.
         used_by: The alerts, recording rules and dashboards that ask for it.
     """
 
@@ -33,6 +34,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: tuple[str, ...]
     help: str
     source: str
+    values: dict[str, tuple[str, ...]] = {}
     used_by: tuple[str, ...] = ()
 
 

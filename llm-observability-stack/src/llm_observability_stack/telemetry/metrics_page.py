@@ -34,7 +34,11 @@ def _own() -> Iterator[str]:
     yield "| metric | type | unit | labels | source | what | used by |"
     yield "|---|---|---|---|---|---|---|"
     for name, each in sorted(yaml.safe_load(content).items()):
-        labels = ", ".join(each["labels"])
+        values = each.get("values", {})
+        labels = ", ".join(
+            f"{label} ({' / '.join(filter(None, values[label]))})" if label in values else label
+            for label in each["labels"]
+        )
         yield (
             f"| `{name}` | {each['type']} | {each['unit']} | {labels} | {each['source']} | {each['help']} "
             f"| {', '.join(each['used_by'])} |"
@@ -53,11 +57,12 @@ def _of_others() -> Iterator[str]:
     content = (files("llm_observability_stack.telemetry") / "third_party.yaml").read_bytes()
     known = users()
     yield "## Published by others\n"
-    yield "| series | publisher | used by |"
-    yield "|---|---|---|"
-    for publisher, names in yaml.safe_load(content).items():
+    yield "| series | publisher | labels | used by |"
+    yield "|---|---|---|---|"
+    for publisher, series in yaml.safe_load(content).items():
         yield from (
-            f"| `{name}` | {publisher} | {', '.join(known.get(name, ()))} |" for name in sorted(names)
+            f"| `{name}` | {publisher} | {', '.join(labels)} | {', '.join(known.get(name, ()))} |"
+            for name, labels in sorted(series.items())
         )
 
 
