@@ -112,8 +112,12 @@ def build(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def rules(session: nox.Session) -> None:
-    """Alerts: promtool checks and unit tests (each fires and keeps quiet); amtool on routes, inhibition."""
+    """Alerts: promtool checks and unit tests, amtool on routes, inhibition; no series, label, page amiss."""
     _run(session, "pytest", "llm-observability-stack/tests", "-m", "rules", *session.posargs)
+    agreeing = sorted(str(each) for each in ROOT.glob("llm-observability-stack/tests/test_telemetry_*.py"))
+    named = ("rules", "labels", "metrics", "dashboards", "runbooks", "kernel_log")
+    files = [each for each in agreeing if each.endswith(tuple(f"_{name}.py" for name in named))]
+    _run(session, "pytest", *files, "-m", "not rules", *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -737,6 +737,19 @@ def test_a_volume_in_decimal_units_is_capped_by_what_it_is() -> None:
     assert found == {"time": "365d", "size": f"{10**12 // 2**20 * 80 // 100}MB"}
 
 
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="no checkout: the pages are not packaged")
+@pytest.mark.parametrize("page", ["alerts.md", "telemetry.md"])
+def test_the_values_that_a_page_shows_are_taken(page: str) -> None:
+    shown = re.findall(r"```yaml\n(values:.*?)```", (DOCS / page).read_text(), re.DOTALL)
+    assert shown
+    for each in shown:
+        done = run_helm("telemetry", yaml.safe_load(each)["values"]["telemetry"])
+        assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("filled", "default", "critical"),
     [

@@ -62,6 +62,12 @@ def test_all_limits_together_stay_below_what_the_scrape_refuses() -> None:
     assert most() < VALUES["scrape"]["sampleLimit"]
 
 
+def test_the_page_says_how_many_they_are() -> None:
+    page = (BASE.parents[4] / "docs" / "telemetry.md").read_text()
+    assert f"| contracts | {contracts()} on an A100 box with all layers |" in page
+    assert f"| the exporter, all limits reached at once | {most()} |" in page
+
+
 def test_the_chart_and_the_exporter_have_the_same_limit_of_models() -> None:
     assert Settings(profile="cpu").max_models == MODELS_LIMIT
 
