@@ -165,6 +165,9 @@ MODEL = {"name": "own:1", "pull": {}}
         ),
         ("telemetry", {"scrape": {"extra": [{"job": "a", "targets": ["h:0"]}]}}, "/scrape/extra/0/targets/0"),
         ("telemetry", {"scrape": {"extra": [{"job": "a", "targets": []}]}}, "/scrape/extra/0/targets"),
+        ("telemetry", {"scrape": {"sampleLimit": 9 * 10**18}}, "/scrape/sampleLimit"),
+        ("telemetry", {"exporter": {"maxModels": 10**20}}, "/exporter/maxModels"),
+        ("telemetry", {"rules": {"divideTimesBy": 10**18}}, "/rules/divideTimesBy"),
         ("telemetry", {"alertmanager": {"groupWait": "5s5m"}}, "/alertmanager/groupWait"),
         ("telemetry", {"alertmanager": {"repeatInterval": "-1h"}}, "/alertmanager/repeatInterval"),
         ("telemetry", {"alertmanager": {"groupInterval": "five minutes"}}, "/alertmanager/groupInterval"),
@@ -256,8 +259,15 @@ EXPLOSION = {"job": "many", "targets": [f"h{number}:1" for number in range(40)]}
                 [{"job": "a", "targets": ["h:1"]}, {"job": "a", "targets": ["h:2"]}],
                 [{"job": "prometheus", "targets": ["h:1"]}],
                 [{"job": "edge-exporter", "targets": ["h:1"]}],
-                [{"job": "dcgm-exporter", "targets": ["h:1"]}],
             )
+        ),
+        (
+            {
+                "dcgm": {"enabled": True},
+                "scrape": {"extra": [{"job": "dcgm-exporter", "targets": ["h:1"]}]},
+            },
+            "job dcgm-exporter is there already",
+            "does not start",
         ),
         ({"alertmanager": {"groupInterval": "0s"}}, "alertmanager.groupInterval is 0s", "does not start"),
         (
@@ -659,6 +669,12 @@ def test_a_target_of_its_own_pace() -> None:
     assert (job["scrape_interval"], job["scrape_timeout"]) == ("60s", "50s")
 
 
+def test_an_exporter_of_dcgm_of_the_users_own_is_scraped_under_its_name() -> None:
+    extra = [{"job": "dcgm-exporter", "targets": ["192.0.2.7:9400"]}]
+    config = config_of({"scrape": {"extra": extra}}, "prometheus")
+    assert [job["job_name"] for job in config["scrape_configs"]].count("dcgm-exporter") == 1
+
+
 def test_what_is_dropped_of_a_scrape_is_asked_for_by_nobody() -> None:
     jobs = {each["job_name"]: each for each in config_of({}, "prometheus")["scrape_configs"]}
     used = yaml.safe_load((files(PACKAGE) / "telemetry" / "third_party.yaml").read_text("utf-8"))
@@ -821,6 +837,20 @@ def test_operator_mode_gives_the_same_to_the_operator_and_runs_no_prometheus(wit
     dashboard = one(documents, "ConfigMap", "edge-dashboard-box")
     assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert json.loads(dashboard["data"]["box.json"]) == {"title": "{{ box }}"}
+
+
+def test_an_operator_that_selects_everything_needs_no_labels() -> None:
+    labels = {"labels": {"release": None}, "dashboardLabels": {"grafana_dashboard": None}}
+    documents = render("telemetry", {"mode": "operator", "operator": labels})
+    for kind, name in (
+        ("ServiceMonitor", "edge-exporter"),
+        ("PrometheusRule", "edge-llm"),
+        ("AlertmanagerConfig", "edge-llm"),
+        ("ConfigMap", "edge-dashboard-box"),
+    ):
+        found = one(documents, kind, name)["metadata"]["labels"]
+        assert found["app.kubernetes.io/part-of"] == "edge"
+        assert not {"release", "grafana_dashboard"} & set(found)
 
 
 def matcher(given: Mapping[str, str]) -> str:
