@@ -19,8 +19,8 @@ SHAPE = {
     "llama.context_length": 8192,
     "llama.embedding_length": 64,
     "llama.feed_forward_length": 256,
-    "llama.attention.head_count": 4,
-    "llama.attention.head_count_kv": 2,
+    "llama.attention.head_count": 2,
+    "llama.attention.head_count_kv": 1,
 }
 TENSORS = [
     ("token_embd.weight", (64, 100)),
@@ -28,7 +28,7 @@ TENSORS = [
     ("blk.1.attn_q.weight", (64, 64)),
 ]
 TOKEN_BYTES, BLOCK_BYTES = 64 * 100 * 4, 64 * 64 * 4
-KV_BYTES = 2 * 2 * (2 * 16) * 2 * 4096
+KV_BYTES = 2 * 2 * 32 * 2 * 4096
 DIGEST = "sha256-" + "a" * 64
 
 
@@ -93,6 +93,51 @@ def test_fit_names_what_fits(file: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["fit", str(file), "--vram", "1KiB", "--reserve", "0"]) == 3
 
 
+def test_fit_leaves_out_caches_that_the_engine_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "narrow.gguf"
+    path.write_bytes(model(**{"llama.attention.head_count": 4}))
+    found = told(capsys, "fit", path, "--vram", "8GiB", "--json")
+    assert found["largest_context"] == {"f16": 8192, "q8_0": 0, "q4_0": 0}
+    assert main(["fit", str(path), "--vram", "8GiB"]) == 0
+    assert "key_length 16 is not a multiple of 32" in capsys.readouterr().out
+    assert main(["fit", str(path), "--vram", "8GiB", "--cache-type", "q8_0"]) == 2
+
+
+@pytest.mark.parametrize("written", ["-1", "1e9", "nan", "9" * 400 + "GiB", "99999999999999GiB", ""])
+def test_what_is_no_amount_of_memory_is_a_wrong_option(
+    written: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", str(file), f"--vram={written}"])
+    assert ended.value.code == 2
+    assert "write 8GiB" in capsys.readouterr().err
+
+
+def test_less_memory_than_the_driver_keeps_is_no_room(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(file), "--vram", "100MiB"]) == 3
+    assert "room: 0 B of 100.00 MiB" in capsys.readouterr().out
+
+
+def test_fit_and_compare_say_what_is_not_exact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bare.gguf"
+    path.write_bytes(gguf({"general.architecture": "llama", **SHAPE}))
+    assert main(["fit", str(path), "--vram", "8GiB"]) == 0
+    assert "weights: unsupported: the file has no tensors" in capsys.readouterr().out
+    assert (
+        told(capsys, "fit", path, "--vram", "8GiB", "--json")["exactness"]["weights_bytes"] == "unsupported"
+    )
+    assert main(["compare", str(path), str(path)]) == 0
+    assert "weights: unsupported" in capsys.readouterr().out
+
+
+def test_layers_below_zero_are_all_of_them(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    every = told(capsys, "estimate", file, "--context", 4096, "--gpu-layers", -1, "--json")
+    assert every == told(capsys, "estimate", file, "--context", 4096, "--gpu-layers", 3, "--json")
+    assert every["gpu_layers"] == 3
+
+
 def test_inspect_measures_the_mix(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = told(capsys, "inspect", file, "--json")
     assert found["mix"] == [{"type": "F32", "parameters": 14656, "bytes": 58624}]
@@ -142,7 +187,7 @@ def test_malformed_files_are_one_line_without_a_traceback(
     ("arguments", "said"),
     [
         (["--context", "0"], "context is 0"),
-        (["--context", "512", "--cache-type", "q9"], "unknown tensor type"),
+        (["--context", "512", "--cache-type", "q9"], "the engine takes f32, f16"),
         (["--context", "512", "--split", "a"], "write shares"),
         (["--context", "512", "--cache-type", "q8_0", "--flash-attention", "off"], "needs flash attention"),
     ],

@@ -169,10 +169,31 @@ def test_quantised_values_need_flash_attention() -> None:
 
 
 def test_a_cache_type_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown tensor type"):
-        kv_cache(model("llama"), Serving(512, cache_k="q9"))
-    with pytest.raises(ValueError, match="not a multiple"):
-        kv_cache(model("llama", **{"attention.key_length": 20}), Serving(512, cache_k="q4_k"))
+    for unknown in ("q9", "q4_k", "i8"):
+        with pytest.raises(ValueError, match="the engine takes"):
+            Serving(512, cache_k=unknown)
+    with pytest.raises(ValueError, match="key_length 80 is not a multiple of 32"):
+        kv_cache(model("llama", **{"attention.key_length": 80}), Serving(512, cache_k="q8_0"))
+    narrow = {"attention.value_length": 80}
+    with pytest.raises(ValueError, match="value_length 80 is not a multiple of 32"):
+        kv_cache(model("llama", **narrow), Serving(512, cache_v="q8_0"))
+
+
+def test_the_engine_s_own_refusals() -> None:
+    with pytest.raises(ValueError, match="parallel is 257"):
+        Serving(512, parallel=257)
+    with pytest.raises(ValueError, match="not for grok"):
+        kv_cache(model("grok"), Serving(512, cache_v="q8_0"))
+    latent = {"attention.key_length_mla": 192, "attention.value_length_mla": 128}
+    latent |= {"attention.key_length": 576, "attention.kv_lora_rank": 512}
+    with pytest.raises(ValueError, match="one cache type"):
+        kv_cache(model("deepseek2", **latent), Serving(512, cache_k="q8_0", cache_v="f16"))
+
+
+def test_a_batch_is_no_larger_than_the_context_that_was_asked_for() -> None:
+    serving = Serving(1000, ubatch=2048)
+    assert (serving.cells, serving.batch) == (1024, 1000)
+    assert Serving(600, ubatch=2048).sliding_cells(64) == 768
 
 
 @pytest.mark.parametrize(

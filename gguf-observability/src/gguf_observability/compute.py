@@ -7,7 +7,7 @@ engine's own; elsewhere the dense form of most models gives an idea.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from gguf_observability.kv_cache import Exactness, KvCache, Serving, known
+from gguf_observability.kv_cache import WITHOUT_FLASH, Exactness, KvCache, Serving, known
 from gguf_observability.model import Model
 from gguf_observability.placement import HOST
 from gguf_observability.rotation import quantised
@@ -30,7 +30,7 @@ class Engine(StrEnum):
 
 def tokens_at_once(serving: Serving) -> int:
     """Tokens of one computation: the batch, no more than the context, a multiple of the slots."""
-    count = min(serving.ubatch, serving.cells * serving.streams)
+    count = min(serving.batch, serving.cells * serving.streams)
     return -(-count // serving.parallel) * serving.parallel
 
 
@@ -69,6 +69,8 @@ def compute_buffers(
     exactness, why = trust(model, mixed=mixed)
     if exactness is not Exactness.EXACT:
         return Term(*_form(model, serving, cache, cards), exactness, why)
+    if model.architecture == WITHOUT_FLASH:
+        serving = serving.without_flash()
     host = cards
     placed = tuple(host if home == HOST else home for home in homes) or (host,) * (model.layers + 1)
     plan = Plan(
@@ -76,7 +78,7 @@ def compute_buffers(
         serving=serving,
         cache=cache,
         tokens=tokens_at_once(serving),
-        outputs=serving.parallel,
+        outputs=min(serving.parallel, serving.batch),
         vocabulary=vocabulary,
         homes=placed,
         host=host,

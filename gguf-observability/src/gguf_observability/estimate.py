@@ -4,7 +4,7 @@ from gguf_observability.compute import Engine, compute_buffers
 from gguf_observability.header import Array, Header
 from gguf_observability.kv_cache import Exactness, Serving, kv_cache
 from gguf_observability.model import Model
-from gguf_observability.placement import HOST, place
+from gguf_observability.placement import HOST, offloaded, place
 from gguf_observability.term import Term
 
 __all__ = ["Estimate", "Term", "estimate"]
@@ -141,11 +141,10 @@ def estimate(
         output = Term(
             0, (0,) * cards, Exactness.UNSUPPORTED, "the file does not say how many tokens it knows"
         )
-    total = model.layers + 1
     return Estimate(
         (weights, kept, compute, output),
         (full, sliding),
-        (min(max(gpu_layers, 0), total), total),
+        (offloaded(model.layers, gpu_layers), model.layers + 1),
         serving.context,
         placement.repacked_bytes,
     )

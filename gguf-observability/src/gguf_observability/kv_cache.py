@@ -9,12 +9,22 @@ from enum import StrEnum
 from gguf_observability.architectures import ARCHITECTURES
 from gguf_observability.model import Model
 from gguf_observability.recurrence import attends, recurs, state_elements
+from gguf_observability.serving import Serving
 from gguf_observability.sliding import Window, sliding_window
-from gguf_observability.tensor_types import row_bytes
+from gguf_observability.tensor_types import block_elements, row_bytes
 
-__all__ = ["Exactness", "KvCache", "LayerCache", "Serving", "is_latent", "known", "kv_cache"]
+__all__ = [
+    "WITHOUT_FLASH",
+    "Exactness",
+    "KvCache",
+    "LayerCache",
+    "Serving",
+    "first_shared_layer",
+    "is_latent",
+    "known",
+    "kv_cache",
+]
 
-_PAD = 256  # cells of a stream come in multiples of it
 _STATE_BYTES = 4  # recurrent state is always F32
 
 _NO_CACHE = frozenset(
@@ -37,6 +47,9 @@ _NO_CACHE = frozenset(
         "clip",
     )
 )
+WITHOUT_FLASH = "grok"
+"""The engine turns flash attention off for it, whatever is asked for."""
+
 _LIGHTNING = frozenset(("deepseek32", "glm-dsa"))
 _SPARSE = "minimax-m3"
 _GLM_INDEXES_SOME_FROM = 1048576  # trained for so many tokens, GLM indexes in some layers only
@@ -52,76 +65,6 @@ class Exactness(StrEnum):
     EXACT = "exact"
     APPROXIMATE = "approximate"
     UNSUPPORTED = "unsupported"
-
-
-class Serving:
-    """How a model is served.
-
-    Attributes:
-        context: Tokens in all, over all slots.
-        parallel: Slots.
-        ubatch: Tokens computed at once; sliding caches and compute buffers grow with it.
-        cache_k: Type of the keys, for example `f16`, `q8_0`.
-        cache_v: Type of the values.
-        unified: One stream for all slots, or one for each.
-        swa_full: Keep the whole context for sliding layers too.
-        flash_attention: Whether flash attention is on.
-    """
-
-    __slots__ = (
-        "cache_k",
-        "cache_v",
-        "context",
-        "flash_attention",
-        "parallel",
-        "swa_full",
-        "ubatch",
-        "unified",
-    )
-
-    def __init__(
-        self,
-        context: int,
-        *,
-        parallel: int = 1,
-        ubatch: int = 512,
-        cache_k: str = "f16",
-        cache_v: str = "f16",
-        unified: bool = False,
-        swa_full: bool = False,
-        flash_attention: bool = True,
-    ) -> None:
-        for name, value in (("context", context), ("parallel", parallel), ("ubatch", ubatch)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}: give a number from 1")
-        if not flash_attention and cache_v.lower() not in ("f16", "f32", "bf16"):
-            raise ValueError(f"cache type {cache_v} of the values needs flash attention")
-        self.context = context
-        self.parallel = parallel
-        self.ubatch = ubatch
-        self.cache_k = cache_k
-        self.cache_v = cache_v
-        self.unified = unified
-        self.swa_full = swa_full
-        self.flash_attention = flash_attention
-
-    @property
-    def streams(self) -> int:
-        """Separate caches."""
-        return 1 if self.unified else self.parallel
-
-    @property
-    def cells(self) -> int:
-        """Cells of one stream, for a layer that sees everything."""
-        padded = _padded(self.context)
-        return padded if self.unified else _padded(padded // self.parallel)
-
-    def sliding_cells(self, window: int) -> int:
-        """Cells of one stream, for a layer that sees a window."""
-        if self.swa_full:
-            return self.cells
-        slots = self.parallel if self.unified else 1
-        return _padded(min(self.cells, window * slots + self.ubatch))
 
 
 class LayerCache:
@@ -173,6 +116,7 @@ def kv_cache(model: Model, serving: Serving) -> KvCache:
         ValueError: A cache type is unknown, or does not fit the width of a head.
     """
     window = sliding_window(model)
+    _check_types(model, serving, window)
     if model.architecture in _NO_CACHE:
         return KvCache((LayerCache(),) * model.trunk_layers, Exactness.EXACT, "", window)
     attention = _attention(model, serving, window)
@@ -185,8 +129,21 @@ def kv_cache(model: Model, serving: Serving) -> KvCache:
     return KvCache(layers[: model.trunk_layers], exactness, why, window)
 
 
-def _padded(count: int) -> int:
-    return -(-count // _PAD) * _PAD
+def _check_types(model: Model, serving: Serving, window: Window) -> None:
+    """Refuse cache types as the engine does when it makes a context (`llama_init_from_model`)."""
+    if is_latent(model) and serving.cache_k.lower() != serving.cache_v.lower():
+        raise ValueError(f"{model.architecture} keeps latents: keys and values have one cache type")
+    if not serving.flash_attention:
+        return
+    if model.architecture == WITHOUT_FLASH and block_elements(serving.cache_v) > 1:
+        raise ValueError(f"cache type {serving.cache_v} of the values needs flash attention, not for grok")
+    slides = {True, False} & set(window.slides)
+    for name, cache_type in (("key_length", serving.cache_k), ("value_length", serving.cache_v)):
+        plain, block = model.head_width(name), block_elements(cache_type)
+        for width in {model.integer(f"attention.{name}_swa", plain) if each else plain for each in slides}:
+            if width % block:
+                what = f"{name} {width} is not a multiple of {block}, the block of {cache_type}"
+                raise ValueError(f"cache type {cache_type} does not fit: attention.{what}")
 
 
 def _trust(model: Model, window: Window) -> tuple[Exactness, str]:
@@ -206,7 +163,7 @@ def _trust(model: Model, window: Window) -> tuple[Exactness, str]:
 
 def _attention(model: Model, serving: Serving, window: Window) -> list[int]:
     attention = attends(model)
-    shared_from = _first_shared_layer(model)
+    shared_from = first_shared_layer(model)
     widths_k, widths_v = _row_widths(model, window)
     if not serving.flash_attention:
         widths_v = [max(widths_v, default=0)] * model.layers
@@ -267,7 +224,7 @@ def _row_widths(model: Model, window: Window) -> tuple[list[int], list[int]]:
     return keys, values
 
 
-def _first_shared_layer(model: Model) -> int:
+def first_shared_layer(model: Model) -> int:
     """From this layer on, a layer reuses the cache of an earlier one."""
     if model.architecture == "gemma3n":
         return 20  # fixed in the engine

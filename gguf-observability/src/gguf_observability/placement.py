@@ -10,7 +10,7 @@ from itertools import accumulate
 from gguf_observability.header import Header, Tensor
 from gguf_observability.model import Model
 
-__all__ = ["HOST", "Placement", "place", "spread"]
+__all__ = ["HOST", "Placement", "offloaded", "place", "spread"]
 
 _BLOCK = "blk."
 _INPUT = ("token_embd.", "per_layer_token_embd.", "position_embd.", "token_types.")
@@ -18,6 +18,8 @@ _FIRST_BLOCK = ("token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_nor
 _ROTARY = "rope_"
 _REPACKED = frozenset(("Q4_0", "Q4_K", "IQ4_NL", "MXFP4"))  # `ggml-cpu/repack.cpp`, for AVX2
 _REPACKED_ROWS = 8
+_BY_HOST = "bitnet"
+"""Its logits are made where the look-up of tokens is: nothing is there twice."""
 HOST = -1
 """Number of the host among cards."""
 
@@ -62,13 +64,13 @@ class Placement:
 
 def place(header: Header, model: Model, gpu_layers: int, shares: tuple[float, ...] = (1.0,)) -> Placement:
     """The placement of `gpu_layers` layers over cards, in proportion to `shares` (their free memory)."""
-    total = model.layers + 1
-    on_cards = min(max(gpu_layers, 0), total)
+    on_cards = offloaded(model.layers, gpu_layers)
     cards = list(spread(model.layers, gpu_layers, shares))
     host, repacked, devices = 0, 0, [0] * (len(shares) if on_cards else 0)
     tied = not any(tensor.name == "output.weight" for tensor in header.tensors)
+    twice = tied and header.architecture != _BY_HOST
     for tensor in header.tensors:
-        for card in _cards(tensor, cards, tied=tied):
+        for card in _cards(tensor, cards, tied=twice):
             if card == HOST:
                 host += tensor.size
                 repacked += tensor.size if _repacked(tensor) else 0
@@ -82,10 +84,14 @@ def _repacked(tensor: Tensor) -> bool:
     return matrix and tensor.type in _REPACKED and tensor.shape[1] % _REPACKED_ROWS == 0
 
 
+def offloaded(layers: int, gpu_layers: int) -> int:
+    """How many of `layers` blocks and the output layer are on cards; below 0 all, as the engine has it."""
+    return layers + 1 if gpu_layers < 0 else min(gpu_layers, layers + 1)
+
+
 def spread(layers: int, gpu_layers: int, shares: tuple[float, ...]) -> tuple[int, ...]:
     """The card of each of `layers` blocks and, last, of the output layer; -1 is the host."""
-    total = layers + 1
-    on_cards = min(max(gpu_layers, 0), total)
+    total, on_cards = layers + 1, offloaded(layers, gpu_layers)
     first = total - on_cards
     return tuple(_card(layer - first, on_cards, shares) if layer >= first else HOST for layer in range(total))
 

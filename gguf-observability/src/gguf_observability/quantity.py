@@ -5,6 +5,7 @@ __all__ = ["amount", "shown"]
 _WRITTEN = r"(\d+(?:\.\d+)?)\s*([kmgt]?i?b?)"
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
+_LARGEST = 1 << 60
 _STEP = 1024
 
 
@@ -20,7 +21,12 @@ def amount(written: str) -> int:
     if found is None:
         raise ValueError(f"{written!r} is no amount of memory: write 8GiB, 900MiB or a number of bytes")
     unit = found[2].lower().removesuffix("b")
-    return int(float(found[1]) * (_BINARY[unit] if unit in _BINARY else _UNITS[unit]))
+    size = float(found[1]) * (_BINARY[unit] if unit in _BINARY else _UNITS[unit])
+    if size > _LARGEST:
+        raise ValueError(
+            f"{written[:40]!r} is more memory than there is: write 8GiB, 900MiB or a number of bytes"
+        )
+    return int(size)
 
 
 def shown(size: int) -> str:

@@ -55,10 +55,23 @@ def row_bytes(type_name: str, elements: int) -> int:
     Raises:
         ValueError: The type is unknown, or the row is not a whole number of blocks.
     """
-    known = _BY_NAME.get(type_name.lower())
-    if known is None:
-        raise ValueError(f"unknown tensor type {type_name!r}; known: {', '.join(_BY_NAME)}")
-    block, size = known
+    block, size = _known(type_name)
     if elements % block:
         raise ValueError(f"a row of {elements} is not a multiple of {block}, the block of {type_name}")
     return elements // block * size
+
+
+def block_elements(type_name: str) -> int:
+    """Elements in a block of a type; 1 where each stands alone.
+
+    Raises:
+        ValueError: The type is unknown.
+    """
+    return _known(type_name)[0]
+
+
+def _known(type_name: str) -> tuple[int, int]:
+    known = _BY_NAME.get(type_name.lower())
+    if known is None:
+        raise ValueError(f"unknown tensor type {type_name!r}; known: {', '.join(_BY_NAME)}")
+    return known

@@ -31,6 +31,10 @@ def run(options: argparse.Namespace) -> int:
     for index, (name, term) in enumerate(found[0].terms):
         say(f"{name:12} {shown(term.size):>36} {shown(found[1].terms[index][1].size):>36}")
     say(f"{'total':12} {shown(found[0].size):>36} {shown(found[1].size):>36}")
+    for header, each in zip(headers, found, strict=True):
+        for name, term in each.terms:
+            if term.why:
+                say(f"  {printable(header.path, 34)}: {name}: {term.exactness}: {term.why}")
     say(f"{'types':12} {_types(headers[0]):>36} {_types(headers[1]):>36}")
     differing = [key for key in _keys(headers) if _told(headers[0], key) != _told(headers[1], key)]
     say(f"\n{len(differing)} keys differ")

@@ -23,7 +23,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument("file", help="a GGUF file; of a split model the first part")
     parser.add_argument("--context", type=int, help="tokens in all; without it a table over contexts")
-    parser.add_argument("--gpu-layers", type=int, default=0, help="layers on cards, the output one included")
+    parser.add_argument(
+        "--gpu-layers",
+        type=int,
+        default=0,
+        help="layers on cards, the output one included; -1 for all of them",
+    )
     parser.add_argument(
         "--split", default="1", help="shares of several cards, for example 24,12 (default one card)"
     )

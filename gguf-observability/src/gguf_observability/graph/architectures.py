@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from gguf_observability.graph.alternating import ALTERNATING, alternating
 from gguf_observability.graph.builder import Graph
 from gguf_observability.graph.decoder import decoder
 from gguf_observability.graph.dense_models import DENSE
@@ -20,18 +21,18 @@ from gguf_observability.model import Model
 
 __all__ = ["RECIPES", "graph_of", "trust"]
 
-RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType({**DENSE, **EXPERTS, **STATES})
-_CHANGED: Final = frozenset(("granitehybrid", "jais2", "lfm2", "mamba2", "nemotron_h"))
+_ALTERNATING: Final = "gemma3n"
+RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
+    {**DENSE, **EXPERTS, **STATES, _ALTERNATING: ALTERNATING}
+)
+_CHANGED: Final = frozenset(("jais2",))
 """Their graphs were others in b10488."""
 _UNKNOWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "gemma4": ("expert_count",),
         "granite": ("n_deepstack_layers",),
         "granitehybrid": ("n_deepstack_layers",),
         "granitemoe": ("n_deepstack_layers",),
         "lfm2": ("attention.sliding_window",),
-        "mistral3": ("attention.temperature_scale",),
-        "deepseek2": ("attention.temperature_scale",),
     }
 )
 """Keys, by architecture, that add parts to a graph that are not built here."""
@@ -55,4 +56,6 @@ def trust(model: Model, *, mixed: bool) -> tuple[Exactness, str]:
 
 def graph_of(plan: Plan) -> Graph:
     """The graph of a model, as the engine reserves memory for it."""
+    if plan.model.architecture == _ALTERNATING:
+        return alternating(plan)
     return decoder(plan, RECIPES[plan.model.architecture])

@@ -7,9 +7,9 @@ from gguf_observability.graph.builder import Graph
 from gguf_observability.graph.inputs import CacheInputs
 from gguf_observability.graph.parts import attention_core, norm, project, turned
 from gguf_observability.graph.shape import Plan
-from gguf_observability.graph.tensor import Tensor
+from gguf_observability.graph.tensor import TYPE_BYTES, Tensor
 
-__all__ = ["attend", "attend_latent", "queries_keys_values"]
+__all__ = ["attend", "attend_latent", "gated_by_head", "queries_keys_values"]
 
 
 def queries_keys_values(
@@ -80,8 +80,8 @@ def attend(
     home, streams, flash = plan.home(kept), plan.serving.streams, plan.serving.flash_attention
     heads, key, value = plan.kv_heads(kept), plan.key_width(kept), plan.value_width(kept)
     row = heads * value if flash else plan.widest_values
-    key_cache = graph.kept(heads * key, cells, streams, home=home, kind="f16")
-    value_cache = graph.kept(row, cells, streams, home=home, kind="f16")
+    key_cache = graph.kept(heads * key, cells, streams, home=home, kind=_kind(plan.serving.cache_k))
+    value_cache = graph.kept(row, cells, streams, home=home, kind=_kind(plan.serving.cache_v))
     if keys is not None:
         _store(graph, keys, key_cache, key_places)
     if values is not None:
@@ -93,7 +93,8 @@ def attend(
     if flash:
         shown_value = _cached(graph, value_cache, value, heads)
     else:
-        steps = (2 * cells * value, 2 * cells, 2 * cells * row)
+        element = TYPE_BYTES[value_cache.kind]
+        steps = (element * cells * value, element * cells, element * cells * row)
         shown_value = graph.view(value_cache, cells, heads, value, streams, strides=steps)
     given = attention_core(
         graph, query, shown_key, shown_value, mask, flash=flash, turned_values=not flash, capped=capped
@@ -120,7 +121,7 @@ def attend_latent(
         graph.expand(each)
     home, streams = plan.home(layer), plan.serving.streams
     width, kept = keys.shape[0], plan.kv_heads(layer)
-    cache = graph.kept(kept * width, cells, streams, home=home, kind="f16")
+    cache = graph.kept(kept * width, cells, streams, home=home, kind=_kind(plan.serving.cache_k))
     _store(graph, keys, cache, places)
     shown = _cached(graph, cache, width, kept)
     part = graph.view(shown, values.shape[0], *shown.shape[1:], strides=shown.strides[1:])
@@ -137,9 +138,26 @@ def attend_latent(
     return project(graph, given, embedding, home)
 
 
+def gated_by_head(graph: Graph, plan: Plan, layer: int, x: Tensor, given: Tensor) -> Tensor:
+    """What attention gave, each head of it times one number, if this file has such gates."""
+    if not plan.has(f"blk.{layer}.attn_gate.weight", otherwise=True):
+        return given
+    heads, width = plan.heads(layer), plan.value_width(layer)
+    gate = graph.like("unary", project(graph, x, heads, plan.home(layer)))
+    heads_apart = graph.reshape(given, width, heads, plan.tokens)
+    gated = graph.like("mul", heads_apart, graph.reshape(gate, 1, heads, plan.tokens))
+    return graph.reshape(gated, width * heads, plan.tokens)
+
+
 def _cached(graph: Graph, cache: Tensor, width: int, heads: int) -> Tensor:
     step, cells, streams = cache.strides[1], cache.shape[1], cache.shape[2]
-    return graph.view(cache, width, heads, cells, streams, strides=(2 * width, step, step * cells))
+    element = TYPE_BYTES[cache.kind]
+    return graph.view(cache, width, heads, cells, streams, strides=(element * width, step, step * cells))
+
+
+def _kind(cache_type: str) -> str:
+    """What the graph makes of a cache's type: only full floats are cast before flash attention."""
+    return "f32" if cache_type.lower() == "f32" else "f16"
 
 
 def _store(graph: Graph, x: Tensor, cache: Tensor, places: Tensor) -> None:

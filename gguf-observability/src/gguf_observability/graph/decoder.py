@@ -3,7 +3,7 @@
 Follows llama.cpp b11434, `src/models/*.cpp`: what differs between the architectures is in `recipes.py`.
 """
 
-from gguf_observability.graph.attention import attend, queries_keys_values
+from gguf_observability.graph.attention import attend, gated_by_head, queries_keys_values
 from gguf_observability.graph.builder import Graph
 from gguf_observability.graph.expert_layers import USED_LIMIT
 from gguf_observability.graph.inputs import CacheInputs, embedded
@@ -14,19 +14,20 @@ from gguf_observability.graph.recipe import Recipe
 from gguf_observability.graph.recurrent import Copies
 from gguf_observability.graph.shape import Plan, kept_layers
 from gguf_observability.graph.tensor import Tensor
+from gguf_observability.kv_cache import first_shared_layer
 from gguf_observability.recurrence import recurs
 
-__all__ = ["decoder"]
+__all__ = ["Decoder", "decoder"]
 
 _NODES_A_BLOCK = 60
 
 
 def decoder(plan: Plan, recipe: Recipe) -> Graph:
     """The graph of a model of blocks."""
-    return _Decoder(plan, recipe).build()
+    return Decoder(plan, recipe).build()
 
 
-class _Decoder:
+class Decoder:
     """One graph that is being built."""
 
     def __init__(self, plan: Plan, recipe: Recipe) -> None:
@@ -44,11 +45,14 @@ class _Decoder:
         self.own: PerLayer | None = None
         self.recurs = recurs(plan.model)
         self.last = plan.model.trunk_layers - 1
+        self.shared_from = first_shared_layer(plan.model)
 
     def norm(self, x: Tensor, home: int) -> Tensor:
+        """`x` normalised as this architecture does."""
         return norm(self.graph, x, home, self.recipe.norm)
 
     def build(self) -> Graph:
+        """The graph."""
         graph, plan, recipe, stream = self.graph, self.plan, self.recipe, self.stream
         if recipe.scaled_input or (recipe.scaled_rows and not plan.mixed):
             stream = graph.like("scale", stream)
@@ -73,14 +77,20 @@ class _Decoder:
                 more = graph.view(self.given, embedding, plan.tokens, strides=(self.given.strides[1],))
                 stream = graph.like("add", stream, more)
         if recipe.selected == "at-end":
+            stream.is_output = True  # what a drafter would read
             stream = graph.rows(stream, self.wanted)
         stream = self.norm(stream, plan.homes[-1])
         stream.is_output = True
         if recipe.selected == "after-output-norm":
             stream = graph.rows(stream, self.wanted)
             stream.is_output = True
-        logits = graph.expand(project(graph, stream, plan.vocabulary, plan.homes[-1]))
-        logits.is_output = True
+        if recipe.classified and plan.mixed and plan.has("cls.output.weight", otherwise=True):
+            width = plan.rows("cls.output.weight", plan.model.embedding)
+            graph.expand(project(graph, stream, width, plan.homes[-1])).is_output = True
+        if recipe.scaled_output:
+            stream = graph.like("scale", stream)
+        home = plan.host if recipe.logits_by_embedding else plan.homes[-1]
+        graph.expand(project(graph, stream, plan.vocabulary, home)).is_output = True
         return graph
 
     def kind(self, layer: int) -> tuple[object, ...]:
@@ -99,8 +109,7 @@ class _Decoder:
     def block(self, layer: int, stream: Tensor) -> Tensor:
         """One block: attention, then the feed-forward, or both at once."""
         graph, plan, recipe = self.graph, self.plan, self.recipe
-        home = plan.home(layer)
-        scores = None
+        home, scores = plan.home(layer), None
         if recipe.early_scores:
             scores = project(graph, stream, plan.model.integer("expert_count"), home)
         residual = stream
@@ -121,7 +130,7 @@ class _Decoder:
             given = self.norm(given, home)
         if recipe.residual_scaled:
             given = graph.like("scale", given)
-        first, second = (residual, given) if recipe.residual_first == "both" else (given, residual)
+        first, second = (residual, given) if recipe.residual_first in {"both", "first"} else (given, residual)
         middle = graph.like("add", first, second)
         return middle if recipe.halves_alone else self.second_half(layer, middle, scores)
 
@@ -139,13 +148,16 @@ class _Decoder:
     def second_half(self, layer: int, middle: Tensor, scores: Tensor | None) -> Tensor:
         """The stream after the feed-forward."""
         graph, recipe, home = self.graph, self.recipe, self.plan.home(layer)
-        seen = self.norm(middle, home) if recipe.norm_before else middle
-        given = self.feed(layer, seen, scores)
+        both = recipe.feed_of_two(graph, self.plan, layer, middle) if recipe.feed_of_two else None
+        if both is not None:
+            given = both
+        else:
+            given = self.feed(layer, self.norm(middle, home) if recipe.norm_before else middle, scores)
         if recipe.norm_after_feed:
             given = self.norm(given, home)
         if recipe.residual_scaled:
             given = graph.like("scale", given)
-        first, second = (middle, given) if recipe.residual_first else (given, middle)
+        first, second = (middle, given) if recipe.residual_first in {"both", "last"} else (given, middle)
         given = graph.like("add", first, second)
         if self.own is not None:
             given = self.own.add_to(given, layer)
@@ -189,7 +201,9 @@ class _Decoder:
         if recipe.state is not None and self.recurs[layer]:
             return recipe.state(graph, plan, layer, x, self.copies)
         if recipe.latent:
-            return latent_attention(graph, plan, self.inputs, layer, x, positions=self.positions)
+            return latent_attention(
+                graph, plan, self.inputs, layer, x, positions=self.positions, scales=self.scales_of_queries()
+            )
         return self.attention(layer, x)
 
     def attention(self, layer: int, x: Tensor) -> Tensor:
@@ -212,27 +226,11 @@ class _Decoder:
             query = graph.view(query, width, heads, plan.tokens, strides=query.strides[1:3])
         if recipe.attention_gate:
             gate = project(graph, x, plan.heads(layer) * plan.value_width(layer), home)
-        turns = recipe.rotary(plan, layer)
-        if normed == "head":
-            query, keys = self.norm(query, home), self.norm(keys, home)
-        if turns:
-            query = graph.like("rope", query, self.positions)
-            keys = graph.like("rope", keys, self.positions)
-        elif recipe.scaled_unturned:
-            query = graph.like("mul", query, self.scales)
-        if normed == "after" and turns:
-            query, keys = graph.like("rms_norm", query), graph.like("rms_norm", keys)
-        if normed == "late":
-            query, keys = self.norm(query, home), self.norm(keys, home)
-        if recipe.normed_values:
-            values = graph.like("rms_norm", values)
-        if recipe.scaled_query:
-            query = graph.like("scale", query)
+        query, keys, values = self.prepared(layer, query, keys, values)
         embedding, kept = x.shape[0], layer
-        shared_from = plan.model.layers - plan.model.integer("attention.shared_kv_layers", 0)
-        shares = recipe.per_layer and layer >= shared_from
+        shares = self.shares(layer)
         if shares:  # it reads the cache of the last layer of its kind that has one
-            kept = max(shared_from - (2 if plan.cache.window.slides[layer] else 1), 0)
+            kept = max(self.shared_from - (2 if plan.cache.window.slides[layer] else 1), 0)
         given = attend(
             graph,
             plan,
@@ -242,8 +240,13 @@ class _Decoder:
             cached_layer=kept,
             embedding=embedding,
             capped=recipe.capped,
-            project_out=gate is None,
+            project_out=gate is None and not recipe.head_gate and not recipe.inner_norms,
         )
+        if recipe.inner_norms:
+            return project(graph, self.norm(given, home), embedding, home)
+        if recipe.head_gate:
+            given = gated_by_head(graph, plan, layer, x, given)
+            return project(graph, given, embedding, home)
         if gate is None:
             return given
         if recipe.gated_query:
@@ -251,10 +254,47 @@ class _Decoder:
         gated = graph.like("mul", given, graph.like("unary", gate))
         return project(graph, gated, embedding, home)
 
+    def shares(self, layer: int) -> bool:
+        """Whether a layer reads the cache of an earlier one."""
+        return self.recipe.per_layer and layer >= self.shared_from
+
+    def prepared(
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values as attention reads them: normalised, turned and scaled."""
+        graph, plan, recipe = self.graph, self.plan, self.recipe
+        home, normed = plan.home(layer), recipe.normed_query(plan, layer)
+        turns = recipe.rotary(plan, layer)
+        if normed == "head":
+            query, keys = self.norm(query, home), self.norm(keys, home)
+        if turns:
+            query = graph.like("rope", query, self.positions)
+            keys = graph.like("rope", keys, self.positions)
+        elif recipe.scaled_unturned:
+            query = graph.like("mul", query, self.scales)
+        by_position = self.scales_of_queries()
+        if by_position is not None:
+            query = graph.like("mul", query, by_position)
+        if normed == "after" and turns:
+            query, keys = graph.like("rms_norm", query), graph.like("rms_norm", keys)
+        if normed == "late":
+            query, keys = self.norm(query, home), self.norm(keys, home)
+        if recipe.normed_values:
+            values = graph.like("rms_norm", values)
+        if recipe.scaled_query:
+            query = graph.like("scale", query)
+        return query, keys, values
+
+    def scales_of_queries(self) -> Tensor | None:
+        """What queries are scaled by, position by position; None where they are not."""
+        asked = self.recipe.scaled_by_position
+        return self.scales if asked is not None and asked(self.plan) else None
+
     def feed(self, layer: int, x: Tensor, scores: Tensor | None = None) -> Tensor:
         """What the feed-forward of a block adds to the stream."""
         graph, plan, sparse = self.graph, self.plan, self.recipe.experts
         if sparse is not None and sparse.on(plan, layer):
             return sparse.build(graph, plan, layer, x, gate=self.recipe.gate, scores=scores)
         width = plan.feed_width(layer) // self.recipe.feed_divided
-        return feed_forward(graph, x, width, plan.home(layer), self.recipe.gate)
+        normed = self.recipe.inner_norms
+        return feed_forward(graph, x, width, plan.home(layer), self.recipe.gate, normed=normed)

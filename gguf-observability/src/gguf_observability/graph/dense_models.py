@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from gguf_observability.graph.places import no_layer, slides, slides_or_none_does
+from gguf_observability.graph.beside_experts import dense_and_experts
+from gguf_observability.graph.places import no_layer, scaled_by_temperature, slides, slides_or_none_does
 from gguf_observability.graph.recipe import Recipe
 from gguf_observability.graph.shape import Plan
 
@@ -40,12 +41,15 @@ DENSE: Final[Mapping[str, Recipe]] = MappingProxyType(
                 "ernie4_5",
                 "xverse",
                 "exaone",
-                "mistral3",
                 "nanbeige",
                 "pangu-embedded",
             ),
             _PLAIN,
         ),
+        "mistral3": Recipe(scaled_by_position=scaled_by_temperature),
+        "bitnet": Recipe(inner_norms=True, logits_by_embedding=True),
+        "minicpm3": Recipe(latent=True, residual_scaled=True, scaled_input="later", scaled_output=True),
+        "openelm": Recipe(fused_query=True, query_norm="head", residual_first="first"),
         "apertus": Recipe(query_norm="head", gate="none"),
         "arcee": Recipe(gate="square"),
         "baichuan": Recipe(rotary=_smaller_baichuan),
@@ -85,6 +89,7 @@ DENSE: Final[Mapping[str, Recipe]] = MappingProxyType(
             query_norm="head",
         ),
         "gemma4": Recipe(
+            feed_of_two=dense_and_experts,
             per_layer=True,
             scaled_blocks=True,
             selected="after-output-norm",

@@ -1,6 +1,7 @@
 """Models whose feed-forward is a choice of experts."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -9,6 +10,7 @@ from gguf_observability.graph.places import (
     after_leading,
     interleaved,
     interleaved_after_leading,
+    scaled_by_temperature,
     slides_or_none_does,
 )
 from gguf_observability.graph.recipe import Recipe
@@ -89,7 +91,31 @@ EXPERTS: Final[Mapping[str, Recipe]] = MappingProxyType(
         "deepseek": Recipe(
             experts=ExpertLayers(sparse=after_leading, normed=False, shared="after", shared_width=_counted)
         ),
-        "deepseek2": Recipe(latent=True, experts=_DEEPSEEK),
+        "deepseek2": Recipe(latent=True, experts=_DEEPSEEK, scaled_by_position=scaled_by_temperature),
+        "mistral4": Recipe(
+            latent=True, experts=replace(_DEEPSEEK, fused=True), scaled_by_position=scaled_by_temperature
+        ),
+        "grok": Recipe(
+            scaled_input="later",
+            norm_after_attention=True,
+            norm_after_feed=True,
+            capped=True,
+            experts=ExpertLayers(
+                expert_width=_NAMED, shared="first", shared_width=feed_width, shared_weight="ffn_up"
+            ),
+        ),
+        "step35": Recipe(
+            query_norm="head",
+            head_gate=True,
+            selected="at-end",
+            experts=ExpertLayers(
+                gating="",
+                normed=None,
+                biased=True,
+                shared="after",
+                shared_width=shared_width,
+            ),
+        ),
         "dots1": Recipe(query_norm="head", experts=_DEEPSEEK),
         "ernie4_5-moe": Recipe(
             experts=ExpertLayers(

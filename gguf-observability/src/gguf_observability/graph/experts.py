@@ -22,12 +22,14 @@ class Experts:
         width: Of each one's feed-forward.
         gating: `softmax`, `sigmoid`, `softmax-weight` or `sqrt-softplus`.
         normed: Whether their weights are made to sum up to one.
-        scaled: Whether each expert has a scale of its own.
+        scaled: Whether what each expert makes of its input has a scale of its own.
+        scaled_down: Whether what each one gives has.
         biased: Whether a bias takes part in the choice.
         groups: Groups of experts of which some are chosen first; 0 or 1 for none.
         groups_used: How many groups.
         before: Whether the weights are applied to what the experts read.
         gated: Whether an expert has a gate.
+        squared: Whether an expert without one squares what it activates.
         weighted: Whether the weights of all are scaled once more.
         fused: Whether gate and up are one product.
     """
@@ -38,11 +40,13 @@ class Experts:
     gating: str = "softmax"
     normed: bool = False
     scaled: bool = False
+    scaled_down: bool = False
     biased: bool = False
     groups: int = 0
     groups_used: int = 0
     before: bool = False
     gated: bool = True
+    squared: bool = False
     fused: bool = False
     weighted: bool = False
 
@@ -58,7 +62,7 @@ def experts(graph: Graph, x: Tensor, spec: Experts, home: int, logits: Tensor | 
         repeated = graph.new("repeat", (embedding, spec.used, tokens, 1), inner)
         inner = graph.like("mul", repeated, weights)
     inner = _inside(graph, inner, spec, chosen, home)
-    given = _by_expert(graph, inner, spec, chosen, width=embedding, home=home)
+    given = _by_expert(graph, inner, spec, chosen, width=embedding, home=home, scaled=spec.scaled_down)
     if not spec.before:
         given = graph.like("mul", given, weights)
     graph.expand(given)
@@ -106,22 +110,25 @@ def _chosen(graph: Graph, spec: Experts, scores: Tensor, tokens: int, home: int)
 
 def _inside(graph: Graph, x: Tensor, spec: Experts, chosen: Tensor, home: int) -> Tensor:
     if spec.fused:
-        both = _by_expert(graph, x, spec, chosen, width=2 * spec.width, home=home)
+        both = _by_expert(graph, x, spec, chosen, width=2 * spec.width, home=home, scaled=spec.scaled)
         strides = both.strides[1:3]
         gate = graph.view(both, spec.width, both.shape[1], both.shape[2], strides=strides)
         up = graph.view(both, spec.width, both.shape[1], both.shape[2], strides=strides)
         return graph.new("glu", gate.shape, gate, up)
-    up = _by_expert(graph, x, spec, chosen, width=spec.width, home=home)
+    up = _by_expert(graph, x, spec, chosen, width=spec.width, home=home, scaled=spec.scaled)
     if not spec.gated:
-        return graph.like("unary", up)
-    gate = _by_expert(graph, x, spec, chosen, width=spec.width, home=home)
+        inner = graph.like("unary", up)
+        return graph.like("sqr", inner) if spec.squared else inner
+    gate = _by_expert(graph, x, spec, chosen, width=spec.width, home=home, scaled=spec.scaled)
     return graph.like("glu", gate, up)
 
 
-def _by_expert(graph: Graph, x: Tensor, spec: Experts, chosen: Tensor, *, width: int, home: int) -> Tensor:
+def _by_expert(
+    graph: Graph, x: Tensor, spec: Experts, chosen: Tensor, *, width: int, home: int, scaled: bool
+) -> Tensor:
     weights = graph.weight(x.shape[0], width, spec.count, home=home)
     given = graph.mul_mat_id(weights, x, chosen)
-    if not spec.scaled:
+    if not scaled:
         return given
     scale = graph.reshape(graph.weight(spec.count, home=home), 1, spec.count)
     tokens = x.shape[2]

@@ -22,8 +22,13 @@ def project(graph: Graph, x: Tensor, width: int, home: int) -> Tensor:
     return graph.mul_mat(graph.weight(x.shape[0], width, home=home), x)
 
 
-def feed_forward(graph: Graph, x: Tensor, width: int, home: int, gate: str = "par") -> Tensor:
-    """The dense feed-forward; `gate` is `par`, `fused` (gate and up in one product) or `none`."""
+def feed_forward(
+    graph: Graph, x: Tensor, width: int, home: int, gate: str = "par", *, normed: bool = False
+) -> Tensor:
+    """The dense feed-forward; `gate` is `par`, `fused` (gate and up in one product) or `none`.
+
+    With `normed` it is normalised before it is projected back.
+    """
     embedding = x.shape[0]
     if gate == "fused":
         both = project(graph, x, 2 * width, home)
@@ -36,6 +41,8 @@ def feed_forward(graph: Graph, x: Tensor, width: int, home: int, gate: str = "pa
         inner = graph.like("unary", project(graph, x, width, home))
         if gate == "square":
             inner = graph.like("sqr", inner)
+    if normed:
+        inner = norm(graph, inner, home)
     return project(graph, inner, embedding, home)
 
 

@@ -12,10 +12,14 @@ __all__ = ["PerLayer"]
 
 
 class PerLayer:
-    """The embeddings of a batch for every block."""
+    """The embeddings of a batch for every block.
+
+    Attributes:
+        width: Elements of one, for one block.
+    """
 
     def __init__(self, graph: Graph, plan: Plan, stream: Tensor, width: int) -> None:
-        self._graph, self._plan, self._width = graph, plan, width
+        self._graph, self._plan, self.width = graph, plan, width
         layers, tokens, first = plan.model.trunk_layers, plan.tokens, plan.home(0)
         table = graph.weight(width * layers, plan.vocabulary, home=plan.host)
         found = graph.rows(table, graph.given(tokens, kind="i32"))
@@ -28,8 +32,11 @@ class PerLayer:
     def add_to(self, stream: Tensor, layer: int) -> Tensor:
         """The stream with a block's own embeddings added."""
         graph, home = self._graph, self._plan.home(layer)
-        gate = graph.like("unary", project(graph, stream, self._width, home))
-        step = self._all.strides[1]
-        own = graph.view(self._all, self._width, self._plan.tokens, strides=(step,))
+        gate = graph.like("unary", project(graph, stream, self.width, home))
+        own = self.of(layer)
         given = norm(graph, project(graph, graph.like("mul", gate, own), stream.shape[0], home), home)
         return graph.like("add", stream, given)
+
+    def of(self, _layer: int) -> Tensor:
+        """A block's own embeddings."""
+        return self._graph.view(self._all, self.width, self._plan.tokens, strides=(self._all.strides[1],))

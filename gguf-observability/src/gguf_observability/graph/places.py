@@ -8,6 +8,7 @@ __all__ = [
     "interleaved",
     "interleaved_after_leading",
     "no_layer",
+    "scaled_by_temperature",
     "slides",
     "slides_or_none_does",
 ]
@@ -47,3 +48,8 @@ def interleaved(plan: Plan, layer: int) -> bool:
 def interleaved_after_leading(plan: Plan, layer: int) -> bool:
     """Every n-th one but the leading ones, as the file says."""
     return after_leading(plan, layer) and interleaved(plan, layer)
+
+
+def scaled_by_temperature(plan: Plan) -> bool:
+    """Whether the file asks for queries that are scaled by position."""
+    return plan.model.decimal("attention.temperature_scale") != 0

@@ -38,16 +38,22 @@ class Recipe:
         embedding_norm: Whether embeddings are normalised.
         bare_embedding_norm: Whether they are, without a weight.
         scaled_input: Whether embeddings are scaled: `at-once` (before anything else), `later`, or not.
+        classified: Whether files may have a product beside the logits, of classes.
+        scaled_output: Whether what logits are made from is scaled.
+        logits_by_embedding: Whether the host's table of tokens makes the logits, wherever the output is.
         scaled_blocks: Whether what a block gives is scaled by a weight.
         scaled_rows: Whether only those of tokens are: one more input.
         capped: Whether attention's scores are bounded (without flash attention only).
         scaled_unturned: Whether queries that are not turned are scaled by position instead.
         early_scores: Whether experts are chosen by what attention reads.
+        scaled_by_position: Whether queries of this model are scaled by position, None for never.
         attention_gate: Whether what attention gives is gated before it is projected.
+        head_gate: Whether it is, by one number a head.
+        inner_norms: Whether what attention and the feed-forward give is normalised before it is projected.
         selected: When wanted tokens are picked in the last block: `after-attention`, `after-norm` (of
             what attention gives), `at-end` or `after-output-norm`.
         norm_first: Whether what a half reads is normalised before its states are fetched.
-        residual_first: Which sums of a block start with the stream: none, `last` or `both`.
+        residual_first: Which sums of a block start with the stream: none, `first`, `last` or `both`.
         latent: Whether keys and values are compressed.
         state: What a recurrent layer computes, None where there are none.
         state_beside: What is computed beside attention in every block, None for nothing.
@@ -59,6 +65,7 @@ class Recipe:
         depth_inputs: Whether images may add to the stream of the first blocks: one more vector for each.
         second_norm: Whether a file without tensors gives attention a norm of its own.
         experts: What its layers of experts are, None for a dense model.
+        feed_of_two: The feed-forward of a block with experts that stand beside a dense one, None elsewhere.
     """
 
     norm: str = "rms_norm"
@@ -80,12 +87,18 @@ class Recipe:
     embedding_norm: bool = False
     bare_embedding_norm: bool = False
     scaled_input: str = ""
+    classified: bool = False
+    scaled_output: bool = False
+    logits_by_embedding: bool = False
     scaled_blocks: bool = False
     scaled_rows: bool = False
     capped: bool = False
     scaled_unturned: bool = False
     early_scores: bool = False
+    scaled_by_position: Callable[[Plan], bool] | None = None
     attention_gate: bool = False
+    head_gate: bool = False
+    inner_norms: bool = False
     selected: str = "after-attention"
     norm_first: bool = False
     residual_first: str = ""
@@ -100,6 +113,7 @@ class Recipe:
     depth_inputs: bool = False
     second_norm: bool = False
     experts: ExpertLayers | None = None
+    feed_of_two: Callable[[Graph, Plan, int, Tensor], Tensor | None] | None = None
 
     def fused(self, plan: Plan, layer: int) -> bool:
         """Whether queries, keys and values are one product in this file."""

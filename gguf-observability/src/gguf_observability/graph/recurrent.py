@@ -31,7 +31,7 @@ class Copies:
         sequences = plan.serving.parallel
         self.all = graph.given(sequences, kind="i32")
         self.mine = graph.view(self.all, sequences)
-        self.others = graph.view(self.all, sequences - 1)
+        self.others = graph.view(self.all, sequences - 1 if plan.mixed else 0)
 
 
 def state_of(
@@ -47,7 +47,10 @@ def state_of(
     zeroed = graph.view(states, size)
     cleared = Tensor("scale", zeroed.shape, (zeroed,), strides=zeroed.strides, root=cache)
     graph.expand(cleared)
-    if read is None:
+    if not plan.mixed:  # before b11434 nothing was prepared for what is only moved
+        given = graph.expand((read or graph.rows)(states, copies.mine))
+        found = graph.rows(states, copies.others)
+    elif read is None:
         found = graph.rows(states, copies.all)
         given = graph.expand(graph.view(found, size, sequences, strides=(found.strides[1],)))
     else:
@@ -106,7 +109,7 @@ def mamba(graph: Graph, plan: Plan, layer: int, x: Tensor, copies: Copies) -> Te
     )
     if plan.has(f"blk.{layer}.ssm_dt_norm.weight", otherwise=model.architecture == "jamba"):
         delta, b, c = (norm(graph, each, home) for each in (delta, b, c))
-    else:
+    elif plan.mixed:
         delta = graph.cont(delta)
     delta = project(graph, delta, inner, home)
     heads = graph.reshape(seen, 1, inner, tokens, sequences)
@@ -140,8 +143,9 @@ def mamba2(graph: Graph, plan: Plan, layer: int, x: Tensor, copies: Copies) -> T
     wide = inner + 2 * groups * state
     row, states = caches(graph, plan, layer, (kernel - 1) * wide, state * inner)
     before = graph.reshape(state_of(graph, plan, row, copies), kernel - 1, wide, sequences)
-    whole = project(graph, x, inner + wide + heads, home)
-    whole = graph.reshape(whole, whole.shape[0], tokens, sequences)
+    whole = x if plan.mixed else graph.reshape(x, x.shape[0], tokens, sequences)
+    whole = project(graph, whole, inner + wide + heads, home)
+    whole = graph.reshape(whole, whole.shape[0], tokens, sequences) if plan.mixed else whole
     steps = whole.strides[1:3]
     gate = graph.view(whole, width, heads, tokens, sequences, strides=(_F32 * width, *steps))
     read = graph.view(whole, wide, tokens, sequences, strides=steps)
@@ -178,7 +182,10 @@ def mamba2(graph: Graph, plan: Plan, layer: int, x: Tensor, copies: Copies) -> T
     y = graph.like("glu", graph.cont(gate), y)
     if plan.has(f"blk.{layer}.ssm_norm.weight", otherwise=True):
         y = norm(graph, graph.reshape(y, inner // groups, groups, tokens, sequences), home)
-    return project(graph, graph.reshape(y, inner, plan.tokens), x.shape[0], home)
+    if plan.mixed:
+        return project(graph, graph.reshape(y, inner, plan.tokens), x.shape[0], home)
+    out = project(graph, graph.reshape(y, inner, tokens, sequences), x.shape[0], home)
+    return graph.reshape(out, x.shape[0], plan.tokens)
 
 
 def short_convolution(graph: Graph, plan: Plan, layer: int, x: Tensor, copies: Copies) -> Tensor:
@@ -193,7 +200,7 @@ def short_convolution(graph: Graph, plan: Plan, layer: int, x: Tensor, copies: C
     gated = graph.transpose(graph.new("mul", b.shape, b, read))
     (row,) = caches(graph, plan, layer, (kernel - 1) * embedding)
     before = graph.reshape(state_of(graph, plan, row, copies), kernel - 1, embedding, sequences)
-    both = convolved(graph, row, before, gated, kernel=kernel, slot=True)
+    both = convolved(graph, row, before, gated, kernel=kernel, slot=plan.mixed)
     y = graph.new("mul", c.shape, c, convolve(graph, both, kernel, home))
     out = project(graph, y, embedding, home)
     return graph.reshape(out, embedding, plan.tokens)
