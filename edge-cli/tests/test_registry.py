@@ -209,7 +209,15 @@ def test_an_archive_is_of_one_image_under_its_own_names(
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{}", b"[]", b'{"manifests": [1]}', b'{"manifests": [{"annotations": 7}]}']
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b'{"manifests": [1]}',
+        b'{"manifests": [{"annotations": 7}]}',
+        b'{"manifests": ' + b"[" * 100_000,
+    ],
 )
 def test_an_archive_whose_index_is_none_is_at_fault(content: bytes, tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
@@ -275,6 +283,64 @@ def test_an_archive_is_called_by_its_digest_too(registry: Played, tmp_path: Path
     assert (str(named), again) == ("localhost/edge/app:2", digest)
     assert names(copy) == {"localhost/edge/app:2": digest, f"localhost/edge/app@{digest}": digest}
     assert str(renamed_archive(path, tmp_path / "out")[0]) == f"{registry.host}/team/app:1.0"
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"linkname": "/etc/shadow"}, tarfile.SYMTYPE),
+        ({"linkname": "index.json"}, tarfile.LNKTYPE),
+        ({}, tarfile.FIFOTYPE),
+    ],
+)
+def test_an_archive_holds_files_alone(
+    registry: Played, tmp_path: Path, change: dict[str, str], kind: bytes
+) -> None:
+    registry.push("team/app:1.0", *LAYERS)
+    _, manifest, path = pull_image(Registry(), reference(registry), "amd64", tmp_path)
+    odd = tarfile.TarInfo(f"blobs/sha256/{'0' * 64}")
+    odd.type, odd.linkname = kind, change.get("linkname", "")
+    with tarfile.open(path, "a") as tar:
+        tar.addfile(odd)
+    assert f"it holds {odd.name}"[:80] in archive_fault(path, f"{registry.host}/team/app:1.0", manifest)
+
+
+ENTRY = {
+    "mediaType": "application/vnd.oci.image.manifest.v1+json",
+    "digest": f"sha256:{'0' * 64}",
+    "size": 1,
+    "annotations": {"io.containerd.image.name": "docker.io/a/b:1"},
+}
+
+
+@pytest.mark.parametrize(
+    "manifests",
+    [
+        None,
+        7,
+        [],
+        [7],
+        [[]],
+        [{**ENTRY, "digest": "../../escaped"}],
+        [{**ENTRY, "digest": ["a"]}],
+        [{**ENTRY, "size": "many"}],
+        [{**ENTRY, "size": None}],
+        [{**ENTRY, "annotations": 7}],
+        [{**ENTRY, "platform": "linux"}],
+        [{**ENTRY, "mediaType": "text/plain"}],
+        [ENTRY, {**ENTRY, "digest": f"sha256:{'1' * 64}"}],
+    ],
+)
+def test_an_archive_that_a_user_names_is_of_one_image(tmp_path: Path, manifests: Any) -> None:
+    content = json.dumps({"manifests": manifests}).encode()
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        member = tarfile.TarInfo("index.json")
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    (tmp_path / "work").mkdir()
+    with pytest.raises(UsageError, match="no OCI archive of one image"):
+        renamed_archive(tmp_path / "a.tar", tmp_path / "work")
+    assert {each.name for each in tmp_path.rglob("*")} == {"a.tar", "work"}
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar", bytes(10240)])

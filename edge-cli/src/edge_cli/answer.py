@@ -38,7 +38,7 @@ def answered(response: http.client.HTTPResponse) -> Answer:
 def _json(content: bytes) -> Mapping[str, Any]:
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"message": content[:200].decode("utf-8", "replace").strip() or "an empty answer"}
     return body if isinstance(body, dict) else {}
 

@@ -78,7 +78,7 @@ def names_manifest(archive: Path, index: str, manifest: str) -> bool:
             found = tar.extractfile(_blob(index))
             content = found.read(_INDEX_LIMIT_BYTES) if found else b""
         listed = {each.get("digest") for each in json.loads(content)["manifests"]}
-    except (OSError, tarfile.TarError, KeyError, ValueError, TypeError, AttributeError):
+    except (OSError, tarfile.TarError, KeyError, ValueError, TypeError, AttributeError, RecursionError):
         return False
     return f"sha256:{hashlib.sha256(content).hexdigest()}" == index and manifest in listed
 
@@ -110,12 +110,13 @@ def _layout_fault(archive: Path) -> str:
     """Why the members are not those of an OCI layout, each once; containerd reads Docker's layout as well."""
     try:
         with tarfile.open(archive, "r:") as tar:
-            names = [member.name for member in tar if not member.isdir()]
-    except (OSError, tarfile.TarError):
+            members = [member for member in tar if not member.isdir()]
+    except (OSError, tarfile.TarError, ValueError):
         return "it is no OCI archive"
+    names = [member.name for member in members]
     if not {"oci-layout", "index.json"} <= set(names):
         return "it is no OCI archive"
-    odd = [name for name in names if not _MEMBER.fullmatch(name)]
+    odd = [each.name for each in members if not (each.isreg() and _MEMBER.fullmatch(each.name))]
     return (
         f"it holds {odd[0][:80]}"
         if odd
@@ -138,17 +139,10 @@ def renamed_archive(
     Raises:
         UsageError: It is not an OCI archive of one image with a full name.
     """
-    index = _read_index(source)
-    manifests = index.get("manifests", []) if isinstance(index, dict) else []
-    digests = {each.get("digest") for each in manifests}
-    if len(digests) != 1 or manifests[0].get("mediaType") not in MANIFESTS:
-        raise UsageError(
-            f"{source} is no OCI archive of one image", "export it with `skopeo copy ... oci-archive:`"
-        )
-    first: Mapping[str, Any] = manifests[0]
-    named = reference or parse_reference(str((first.get("annotations") or {}).get(_NAME, "")))
+    first = _only_manifest(source)
+    named = reference or parse_reference(str(first["annotations"].get(_NAME, "")))
     digest = str(first["digest"])
-    fresh = _index(named, digest, str(first["mediaType"]), int(first["size"]), first.get("platform") or {})
+    fresh = _index(named, digest, str(first["mediaType"]), first["size"], first["platform"])
     path = folder / f"{digest.removeprefix('sha256:')}.tar"
     with tarfile.open(source, "r:") as old, tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
         for member in old:
@@ -159,12 +153,38 @@ def renamed_archive(
     return named, digest, path
 
 
+def _only_manifest(source: Path) -> Mapping[str, Any]:
+    """The entry of an archive's index for its one image, which may stand there under several names.
+
+    Raises:
+        UsageError: There is no such entry, or it is none.
+    """
+    index = _read_index(source)
+    listed = index.get("manifests") if isinstance(index, dict) else None
+    manifests = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    digests = {str(each.get("digest")) for each in manifests}
+    first = manifests[0] if manifests else {}
+    maps = {key: first.get(key) or {} for key in ("annotations", "platform")}
+    sound = (
+        len(digests) == 1
+        and all(_DIGEST.fullmatch(each) for each in digests)
+        and first.get("mediaType") in MANIFESTS
+        and type(first.get("size")) is int
+        and all(isinstance(each, dict) for each in maps.values())
+    )
+    if not sound:
+        raise UsageError(
+            f"{source} is no OCI archive of one image", "export it with `skopeo copy ... oci-archive:`"
+        )
+    return first | maps
+
+
 def _read_index(source: Path) -> Any:
     try:
         with tarfile.open(source, "r:") as tar:
             found = tar.extractfile("index.json")
             return json.loads(found.read(_INDEX_LIMIT_BYTES)) if found else {}
-    except (OSError, tarfile.TarError, KeyError, ValueError):
+    except (OSError, tarfile.TarError, KeyError, ValueError, RecursionError):
         return {}
 
 

@@ -85,7 +85,7 @@ class Registry:
             )
         try:
             document = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise EdgeError(
                 f"image {reference}: what the registry sent is no manifest", "ask again"
             ) from None
@@ -216,7 +216,7 @@ def _credentials(host: str) -> str:
         names = (host, f"https://{host}", "https://index.docker.io/v1/" if host == "docker.io" else host)
         found = next((kept["auths"][name]["auth"] for name in names if name in kept["auths"]), "")
         base64.b64decode(found, validate=True)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
     return str(found)
 

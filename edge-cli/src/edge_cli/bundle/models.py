@@ -60,7 +60,7 @@ def _blobs(content: bytes, name: str, path: Path) -> tuple[str, ...]:
     try:
         document = json.loads(content)
         found = (document["config"]["digest"], *(layer["digest"] for layer in document["layers"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise EdgeError(f"model {name}: {path} is no manifest of Ollama", "fetch the model again") from None
     if not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in found):
         raise EdgeError(f"model {name}: {path} names a blob that is no digest", "fetch the model again")
