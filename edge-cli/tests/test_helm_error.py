@@ -75,3 +75,15 @@ def test_says_so_where_there_is_nothing() -> None:
 
 def test_is_cut_where_it_goes_on_for_ever() -> None:
     assert len(said("Error: " + "long " * 1000)) < 420
+
+
+def test_what_helm_quotes_of_a_secret_is_covered() -> None:
+    quoted = (
+        'Error: Deployment.apps "x" is invalid: spec.template.spec.containers[0].env[0]: Invalid value: '
+        '{"name":"OPENAI_API_KEY","value":"sk-aaaaaaaaaaaaaaaaaaaaaaaa"}: password=hunter2xyz '
+        "postgres://u:s3cr3tpw@db/x\n"
+    )
+    error = helm_error("upgrade", "serving", "llm", quoted)
+    assert "is invalid" in error.message
+    for secret in ("sk-aaaa", "hunter2xyz", "s3cr3tpw"):
+        assert secret not in error.message

@@ -39,10 +39,12 @@ class UnknownKindError(HelmError):
 
 
 def said(stderr: str) -> str:
-    """The meaningful part of Helm's standard error, on one line."""
+    """The meaningful part of Helm's standard error, on one line; what it quotes of secrets is covered."""
+    from edge_llm_tests.redact import redact_text  # noqa: PLC0415 - only a failure pays
+
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _NOISE.match(line.strip())]
     start = next((place for place, line in enumerate(lines) if line.startswith("Error:")), 0)
-    text = " ".join(" ".join(lines[start:]).removeprefix("Error:").split())
+    text = redact_text(" ".join(" ".join(lines[start:]).removeprefix("Error:").split()))[0]
     return text if len(text) <= _LIMIT else f"{text[:_LIMIT].rstrip()} ..."
 
 

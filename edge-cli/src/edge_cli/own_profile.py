@@ -10,6 +10,7 @@ import msgspec
 from edge_llm_tests.errors import ProfileError
 from edge_llm_tests.layer import Layer, Release, UpstreamChart
 from edge_llm_tests.profile import Profile, is_file, load_profile, merge, profile_names
+from edge_llm_tests.redact import redact_text
 from edge_llm_tests.yamldoc import load_yaml
 from msgspec.structs import replace
 
@@ -89,8 +90,9 @@ def _hold_to_schema(profile: Profile, release: Release, chart: Traversable) -> N
         raise ProfileError(
             f"profile {profile.name}: unknown key `{place}.{unknown}`", _nearest(unknown, known, "known here")
         )
+    said, _ = redact_text(f"`{place}`: {error.message[:_SAID_LIMIT]}")
     raise ProfileError(
-        f"profile {profile.name}: `{place}`: {error.message[:_SAID_LIMIT]}",
+        f"profile {profile.name}: {said}",
         "correct the value; `edge profile show` prints what holds",
     )
 
