@@ -118,6 +118,15 @@ def test_a_profile_that_extends_itself_is_refused(tmp_path: Path) -> None:
         load_profile(name, (LAYER,))
 
 
+def test_many_files_that_extend_each_other_are_no_circle(tmp_path: Path) -> None:
+    for number in range(12):
+        base = "rtx-4090" if number == 0 else f"{number - 1}.yaml"
+        (tmp_path / f"{number}.yaml").write_text(f"extends: {base}\n")
+    assert load_profile(str(tmp_path / "7.yaml"), (LAYER,)).specs["gpu"].count == 1
+    with pytest.raises(ProfileError, match="more than 8 files deep"):
+        load_profile(str(tmp_path / "11.yaml"), (LAYER,))
+
+
 @pytest.mark.parametrize("base", ["base.yaml", "./base.yaml", "../here/base.yaml"])
 def test_a_file_that_is_extended_is_named_as_seen_from_the_one_that_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str

@@ -9,9 +9,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from edge_llm_tests import Layer
 from gguf_files import MALFORMED, gguf, golden_file
+from gguf_observability import verdict
 from gguf_observability.cli import main
+from gguf_observability.profile import LAYER
 from gguf_observability.quantity import amount
 
 SHAPE = {
@@ -280,6 +284,27 @@ def test_profile_judges_the_contracts(
     out = capsys.readouterr().out
     assert "fail     profile.processor" in out or "unknown  profile.processor" in out
     assert "pass     profile.context" in out
+
+
+def test_a_file_that_speaks_of_other_layers_as_well_is_a_profile_here_too(
+    ollama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `edge profile init` writes speaks of host and serving, whose layers are installed as well."""
+
+    class HostSpec(msgspec.Struct, frozen=True):
+        gpus: int = 0
+
+    host = Layer(
+        "host", 0, "somebody", ("host",), HostSpec, lambda _spec, seen: seen, (), "gguf_observability"
+    )
+    monkeypatch.setattr(verdict, "load_layers", lambda: (host, LAYER))
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("spec: {host: {gpus: 1}, profile: {model: tiny, processor: cpu, context_length: 4096}}\n")
+    assert main(["check", "--profile", str(mine), "--ollama", ollama]) in (0, 3)
+    assert "pass     profile.context" in capsys.readouterr().out
+    mine.write_text("spec: {host: {gpu: 1}}\n")
+    assert main(["check", "--profile", str(mine), "--ollama", ollama]) == 2
+    assert "did you mean `gpus`" in capsys.readouterr().err
 
 
 def test_an_ollama_that_does_not_answer_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def load_profile(name: str, layers: tuple[Layer, ...]) -> Profile:
     Raises:
         ProfileError: It is unknown, unreadable, or has a key or value that no layer knows.
     """
-    merged = _resolve(name, layers, 0)
+    merged = _resolve(name, layers, ())
     specs_raw = _section(merged, "spec", name)
     known = {layer.name: layer for layer in layers}
     for key in specs_raw:
@@ -125,11 +125,11 @@ def _check_keys(name: str, where: str, struct: type[msgspec.Struct], raw: Any) -
             _check_keys(name, f"{where}.{key}", inner, value)
 
 
-def _resolve(name: str, layers: tuple[Layer, ...], depth: int) -> dict[str, Any]:
-    if depth > _DEPTH_LIMIT:
-        raise ProfileError(
-            f"profile {name}: `extends` goes in a circle", "extend one of the shipped profiles"
-        )
+def _resolve(name: str, layers: tuple[Layer, ...], above: tuple[str, ...]) -> dict[str, Any]:
+    """What the profile says with all that it extends; `above` are those that extend it."""
+    if name in above or len(above) > _DEPTH_LIMIT:
+        said = "goes in a circle" if name in above else f"goes more than {_DEPTH_LIMIT} files deep"
+        raise ProfileError(f"profile {name}: `extends` {said}", "extend one of the shipped profiles")
     parts = _sources(name, layers)
     if not parts:
         names = profile_names(layers)
@@ -148,7 +148,7 @@ def _resolve(name: str, layers: tuple[Layer, ...], depth: int) -> dict[str, Any]
         own = {key: value for key, value in raw.items() if key != "extends"}
         _require_plain(source, own)
         if base:
-            inherited = merge(inherited, _resolve(_beside(name, base), layers, depth + 1))
+            inherited = merge(inherited, _resolve(_beside(name, base), layers, (*above, name)))
         merged = merge(merged, own)
     both = merge(inherited, merged)  # what one owner extends must not go over what another one says
     # what stands on simulated parts does so under every name

@@ -1,14 +1,14 @@
 """The contracts of the `profile` rung on one recording: `edge diagnose` judges with the same code."""
 
-from edge_llm_tests import Outcome, Recording
+from edge_llm_tests import Outcome, Recording, load_layers
 from edge_llm_tests.errors import ExitCode
 from edge_llm_tests.evaluate import Evaluation, evaluate
-from edge_llm_tests.profile import load_profile
+from edge_llm_tests.profile import Profile, load_profile
 
 from gguf_observability.profile import LAYER
 from gguf_observability.terminal import printable
 
-__all__ = ["exit_code", "judged", "lines"]
+__all__ = ["exit_code", "judged", "lines", "own_profile"]
 
 
 def judged(profile: str, recording: Recording) -> Evaluation:
@@ -17,7 +17,16 @@ def judged(profile: str, recording: Recording) -> Evaluation:
     Raises:
         ProfileError: There is no such profile, or it is not well-formed.
     """
-    return evaluate((LAYER,), load_profile(profile, (LAYER,)), recording)
+    return evaluate((LAYER,), own_profile(profile), recording)
+
+
+def own_profile(name: str) -> Profile:
+    """The profile of that name or file; what it says of other layers is held to those that are installed.
+
+    Raises:
+        ProfileError: There is no such profile, or it is not well-formed.
+    """
+    return load_profile(name, load_layers())
 
 
 def lines(evaluation: Evaluation) -> list[str]:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from edge_llm_tests import Recording
 from edge_llm_tests.errors import EdgeError
-from edge_llm_tests.profile import load_profile
 
 from gguf_observability.profile import LAYER
 from gguf_observability.served import record
 from gguf_observability.terminal import say
-from gguf_observability.verdict import exit_code, judged, lines
+from gguf_observability.verdict import exit_code, judged, lines, own_profile
 
 __all__ = ["ERRORS", "add", "run"]
 
@@ -33,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if options.recorded:
         recording = Recording.load(Path(options.recorded))
     else:
-        spec = load_profile(options.profile, (LAYER,)).specs.get(LAYER.name)
+        spec = own_profile(options.profile).specs.get(LAYER.name)
         recording = record(options.ollama, getattr(spec, "model", "") or "any")
     evaluation = judged(options.profile, recording)
     say("\n".join(lines(evaluation)))
