@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -266,6 +267,36 @@ def test_a_program_that_is_none_failed_and_is_not_absent(
     found = HostReader().command("nvidia-smi -q -x", 5.0)
     assert (found["rc"], found["error"]) == (126, None)
     assert "format" in found["stderr"]
+
+
+def test_a_command_that_prints_without_end_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "COMMANDS", ("yes", "seq 2000000"))
+    monkeypatch.setattr(host_module, "STREAM_LIMIT_BYTES", 100_000)
+    tracemalloc.start()
+    try:
+        found = HostReader().command("yes", 0.5)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (found["rc"], found["error"]) == (None, "timeout")
+    assert found["stdout"].startswith("y\n") or found["stdout"].startswith("\ny")
+    assert most_bytes < 2_000_000
+    whole = HostReader().command("seq 2000000", 20.0)
+    assert (whole["rc"], whole["error"], len(whole["stdout"])) == (0, None, 100_000)
+    assert whole["stdout"].endswith("\n1999999\n2000000\n")
+
+
+def test_a_command_that_closes_its_streams_and_stays_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "quiet"
+    program.write_text("#!/bin/sh\necho said\nexec >&- 2>&-\nexec sleep 30\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(host_module, "COMMANDS", (str(program),))
+    began = time.monotonic()
+    found = HostReader().command(str(program), 0.5)
+    assert (found["error"], found["stdout"]) == ("timeout", "said\n")
+    assert time.monotonic() - began < 5
 
 
 def test_a_command_that_no_signal_ends_is_not_started_a_second_time(

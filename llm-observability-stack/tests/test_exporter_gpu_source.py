@@ -184,6 +184,12 @@ def test_a_corrupted_inforom_leaves_the_rest_standing() -> None:
     assert told(report("a100-k3s"), rc=14)["edge_gpu_info"]
 
 
+def test_one_lost_card_leaves_what_is_said_of_the_other() -> None:
+    said = "Unable to determine the device handle for GPU0000:02:00.0: GPU is lost.\n"
+    text = said + report("rtx-4090-k3s") + said
+    assert len(told(text, rc=15)["edge_gpu_temperature_celsius"]) == 1
+
+
 @pytest.mark.parametrize(
     "read",
     [

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import selectors
 import signal
 import subprocess
 import time
@@ -52,6 +53,7 @@ GLOBS: tuple[str, ...] = (
 """Every pattern that validation may expand."""
 
 STREAM_LIMIT_BYTES = 4 * 1024 * 1024
+_CHUNK_BYTES = 65536
 _NOT_FOUND_RC, _NOT_EXECUTABLE_RC = 127, 126
 _left_behind: "dict[tuple[str, ...], subprocess.Popen[bytes]]" = {}
 """Commands that no signal ends, stuck in the kernel: who asks again and again must not pile them up."""
@@ -126,8 +128,8 @@ class HostReader(msgspec.Struct, frozen=True):
         def entry(rc: int | None, stdout: bytes, stderr: bytes, error: str | None) -> dict[str, Any]:
             return {
                 "rc": rc,
-                "stdout": stdout[-STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
-                "stderr": stderr[-STREAM_LIMIT_BYTES:].decode("utf-8", "replace"),
+                "stdout": stdout.decode("utf-8", "replace"),
+                "stderr": stderr.decode("utf-8", "replace"),
                 "error": error,
                 "took_s": round(time.monotonic() - started, 3),
             }
@@ -150,12 +152,11 @@ class HostReader(msgspec.Struct, frozen=True):
             return entry(None, b"", b"", "permission-denied")
         except OSError as unusable:  # an empty or foreign file by that name, or no memory to start it
             return entry(_NOT_EXECUTABLE_RC, b"", str(unusable).encode(), None)
-        try:
-            stdout, stderr = process.communicate(timeout=deadline_s)
-        except subprocess.TimeoutExpired as expired:
+        stdout, stderr, in_time = _said(process, started + deadline_s)
+        if not in_time:
             if not end(process):
                 _left_behind[argv] = process
-            return entry(None, expired.stdout or b"", expired.stderr or b"", "timeout")
+            return entry(None, stdout, stderr, "timeout")
         rc = process.returncode
         if self.prefix and rc in (_NOT_FOUND_RC, _NOT_EXECUTABLE_RC) and not stdout:
             error = "not-found" if rc == _NOT_FOUND_RC else "permission-denied"
@@ -197,13 +198,46 @@ class HostReader(msgspec.Struct, frozen=True):
         return {"paths": sorted(f"/{each}" for each in found)}
 
 
+def _said(process: "subprocess.Popen[bytes]", until: float) -> tuple[bytes, bytes, bool]:
+    """The ends of both streams of a command, and whether it ended by that monotonic time.
+
+    What it says beyond the limit is let go as it comes: one that prints without end fills no memory.
+    """
+    kept = {process.stdout: bytearray(), process.stderr: bytearray()}
+    with selectors.DefaultSelector() as open_streams:
+        for stream in kept:
+            open_streams.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]  # both are pipes
+        while open_streams.get_map() and (left_s := until - time.monotonic()) > 0:
+            for key, _ in open_streams.select(left_s):
+                chunk = os.read(key.fd, _CHUNK_BYTES)
+                said = kept[key.fileobj]  # type: ignore[index]  # it was registered by it
+                said += chunk
+                if len(said) > 2 * STREAM_LIMIT_BYTES:
+                    del said[:-STREAM_LIMIT_BYTES]
+                if not chunk:
+                    open_streams.unregister(key.fileobj)
+        in_time = not open_streams.get_map()
+    try:
+        process.wait(max(0.0, until - time.monotonic()) if in_time else 0.0)
+    except subprocess.TimeoutExpired:
+        in_time = False
+    stdout, stderr = (bytes(said[-STREAM_LIMIT_BYTES:]) for said in kept.values())
+    if in_time:
+        _close(process)
+    return stdout, stderr, in_time
+
+
+def _close(process: "subprocess.Popen[bytes]") -> None:
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
 def end(process: "subprocess.Popen[bytes]") -> bool:
     """End a late command with all that it started; False where it is stuck in the kernel and left to it."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0.2)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    _close(process)
     return process.poll() is not None

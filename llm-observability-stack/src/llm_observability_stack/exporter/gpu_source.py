@@ -17,7 +17,7 @@ __all__ = ["gpu_families", "gpu_source"]
 _COMMAND = "nvidia-smi -q -x"
 _DEADLINE_S = 5.0
 _CARDS_LIMIT = 64
-_CARDS_STAND_RCS = (0, 14)  # 14: a card's infoROM is corrupted, all else is as it says
+_END = "</nvidia_smi_log>"
 _VALUE = re.compile(r"(-?\d{1,15}(?:\.\d+)?)\s*(MiB|MHz|%|C|W|x)?")
 _SCALES = {"MiB": 1048576.0, "MHz": 1e6, "%": 0.01}
 _UNCORRECTABLE = "uncorrectable"
@@ -73,7 +73,8 @@ def gpu_families(recording: Recording) -> tuple[Metric, ...]:
         MalformedError: What it printed is no list of cards.
     """
     read = recording.command(_COMMAND)
-    report = read.stdout if read.error is None and read.rc in _CARDS_STAND_RCS else read.output
+    # one of several cards may be lost, and the exit code says so: what a whole report says of the others stands
+    report = read.stdout if read.error is None and _END in read.stdout else read.output
     cards = _cards(report)
     return tuple(_families(cards, _parse(report).findtext("driver_version", "")))
 
@@ -83,8 +84,9 @@ def _parse(report: str) -> ET.Element:
     if begin < 0:
         raise MalformedError("nvidia-smi printed no report")
     try:
-        # from the root element on: a document type, and with it every entity, is cut off
-        return ET.fromstring(report[begin:])  # noqa: S314 - no entities, see above
+        # the root element alone: a document type, and with it every entity, and what is said besides is cut off
+        root, end, _ = report[begin:].partition(_END)
+        return ET.fromstring(root + end)  # noqa: S314 - no entities, see above
     except ET.ParseError as error:
         raise MalformedError(f"nvidia-smi's report is not XML: {error}") from None
 
