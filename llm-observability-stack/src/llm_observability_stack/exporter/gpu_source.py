@@ -73,7 +73,7 @@ def gpu_families(recording: Recording) -> tuple[Metric, ...]:
         MalformedError: What it printed is no list of cards.
     """
     read = recording.command(_COMMAND)
-    # one of several cards may be lost, and the exit code says so: what a whole report says of the others stands
+    # one of several cards may be lost, as the exit code says: what a whole report says of the others stands
     report = read.stdout if read.error is None and _END in read.stdout else read.output
     cards = _cards(report)
     return tuple(_families(cards, _parse(report).findtext("driver_version", "")))
@@ -84,7 +84,7 @@ def _parse(report: str) -> ET.Element:
     if begin < 0:
         raise MalformedError("nvidia-smi printed no report")
     try:
-        # the root element alone: a document type, and with it every entity, and what is said besides is cut off
+        # the root element alone: a document type (and so every entity) and what is said besides is cut off
         root, end, _ = report[begin:].partition(_END)
         return ET.fromstring(root + end)  # noqa: S314 - no entities, see above
     except ET.ParseError as error:
