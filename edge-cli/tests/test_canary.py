@@ -26,7 +26,12 @@ CANARIES = {
     "DB_PASSWORD=canaryENV WEBUI_SECRET_KEY='canaryKEY'": "canary",
     PEM: "canaryPEM",
     "mail canary.person@mail.example.org": "canary.person",
+    "mail=canary.person%40mail.example.org": "canary.person",
+    "password: canarySPACE horse canarySPACE": "canarySPACE",
+    "Cookie: a=canaryCOOKIE; b=canaryCOOKIE": "canaryCOOKIE",
+    'x-api-key = ["canaryLIST", "canaryLIST"]': "canaryLIST",
     'msg="chat" prompt="canaryPROMPT tell me"': "canaryPROMPT",
+    'POST {"model":"m","input":["canaryEMBED"]}': "canaryEMBED",
     '{"role":"user","content":"canaryCHAT"}': "canaryCHAT",
 }
 STRUCTURES = {

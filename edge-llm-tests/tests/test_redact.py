@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
@@ -74,6 +75,68 @@ CANARIES: dict[str, tuple[str, str]] = {
     "web hook": ("https://hooks.slack.com/services/T0000/B0000/canary12", "canary12"),
     "bot": ("https://api.telegram.org/bot123456789:AAcanary13canary13canary/sendMessage", "canary13"),
     "docker hub": ("dckr_pat_canary14canary14canary", "canary14"),
+    "flag quoted twice": ('app --password "canary a canary b" --port 1', "canary"),
+    "flag for redis": ("redis-server --requirepass canary15", "canary15"),
+    "option for redis": ("redis-cli -h db -a canary16 ping", "canary16"),
+    "option for mysql": ("mysql -u root -pcanary17 db", "canary17"),
+    "option for ssh": ("sshpass -p canary18 ssh box", "canary18"),
+    "option for openssl": ("openssl rsa -passin pass:canary19", "canary19"),
+    "env short": ("MYSQL_PASS=canary20 BIND_PW=canary21 SMTP_OTP=canary22", "canary"),
+    "yaml with spaces": ("user: me\npassword: canary horse canary\nhost: h\n", "canary"),
+    "ini with spaces": ("passphrase = canary horse canary\n", "canary"),
+    "env with spaces": ("DB_PASSWORD=canary horse canary\nA=1", "canary"),
+    "yaml block": ("token: |\n  canary23\n  canary24\nserver: https://x", "canary"),
+    "yaml folded block": ("password: >-\n    canary25\nserver: x", "canary"),
+    "yaml list under a name": ("api-tokens:\n  - canary26\n  - canary27\nother: 1", "canary"),
+    "yaml next line": ("password:\n  canary28\nserver: x", "canary"),
+    "yaml anchor": ("password: &pw canary29", "canary29"),
+    "yaml tag": ("password: !!str canary30", "canary30"),
+    "toml list": ('x-api-key = ["canary31", "canary32"]', "canary"),
+    "json list": ('POST {"tokens":["canary33a","canary34b"]} done', "canary"),
+    "go struct": ('&Config{Token:"canary35", Host:"h"}', "canary35"),
+    "hash rocket": (':password=>"canary36"', "canary36"),
+    "in colour": ("\x1b[36mtoken=\x1b[0mcanary37", "canary37"),
+    "spoken password": ("the password is canary38!", "canary38"),
+    "spoken password quoted": ("failed for user 'sa' with password 'canary39'", "canary39"),
+    "spoken token": ("generated token canary0123456789abcdef", "canary0123456789"),
+    "netrc": ("machine h\n login u\n password canary40\n", "canary40"),
+    "cookie": ("Cookie: session=canary41; csrftoken=canary42", "canary"),
+    "set cookie": ("< set-cookie: sid=canary43; Path=/; HttpOnly", "canary43"),
+    "short bearer header": ("Authorization: Bearer canary", "canary"),
+    "digest fields": ('Authorization: Digest username="u", nonce="n", response="canary44"', "canary44"),
+    "signature version 4": (
+        "Authorization: AWS4-HMAC-SHA256 Credential=AKIA/x, SignedHeaders=host, Signature=canary45",
+        "canary45",
+    ),
+    "smtp": ("AUTH PLAIN AHVzZXIAY2FuYXJ5NDY=", "AHVzZXIAY2FuYXJ5NDY"),
+    "signed url": ("https://x.blob.core.windows.net/c?sv=2020&sig=canary47abc%3D", "canary47"),
+    "url password with a slash": ("http://user:canary/canary@host:80/x", "canary"),
+    "url password with a hash": ("postgres://u:p#canary48@host/db", "canary48"),
+    "url encoded": ("next=http%3A%2F%2Fuser%3Acanary49%40host%2Fx", "canary49"),
+    "database without scheme": ("canaryuser:canary50@tcp(db:3306)/x", "canary50"),
+    "e-mail encoded": ("user=canary.person%40example.org", "canary.person"),
+    "e-mail of another script": ("canary.person@exämple.org", "canary.person"),
+    "aws temporary": ("ASIACANARYCANARY1234", "CANARYCANARY"),
+    "vault": ("using hvs.canaryabcdefghijk1234567890", "canaryabc"),
+    "google": ("ya29.canaryabcdefghijklmnopqrstuvwxyz", "canaryabc"),
+    "groq": ("gsk_canaryabcdefghijklmnop", "canaryabc"),
+    "discord": ("https://discord.com/api/webhooks/123456789/canaryabcdefghij", "canaryabc"),
+    "crypt": ("admin:$2y$10$canarycanarycanarycanarycanarycanarycanarycanary123", "canary"),
+    "private key without its head": (f"{'canary' * 9}\n{'A' * 40}\n-----END PRIVATE KEY-----", "canary"),
+    "pgp key": (
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\ncanary\n-----END PGP PRIVATE KEY BLOCK-----",
+        "canary",
+    ),
+    "kubeconfig base64": (
+        base64.b64encode(b"apiVersion: v1\nusers:\n- user:\n    token: canary\n").decode(),
+        "YXBpVmVyc2lvbjogdjEKdXNlcnM6",
+    ),
+    "element key": ("<apiKey>canary51</apiKey>", "canary51"),
+    "embedding": ('POST {"model":"m","input":"canary words"}', "canary words"),
+    "embedding list": ('POST {"input":["canary one","canary two"],"model":"m"}', "canary"),
+    "embedding logfmt": ('msg="embed request" input="canary words"', "canary words"),
+    "chat stream": ('data: {"choices":[{"delta":{"content":"canary"}}]}', "canary"),
+    "thinking": ('x {"role":"assistant","thinking":"canary"}', "canary"),
     "response json": ('{"model":"m","response":"canary answer","done":true}', "canary answer"),
 }
 
@@ -106,6 +169,22 @@ HARMLESS = (
     "K3S_TOKEN=******** and HF_TOKEN=$HF_TOKEN or token=<token>",
     "I0615 12:00:00 controller.go:116] requeue key=gpu-operator/nvidia-device-plugin",
     "device nvidia.com/gpu: 1, qwen2.5:7b, v1.35.5+k3s1, 570.124.06",
+    "unauthorized: incorrect username or password",
+    "Error: failed to authorize: failed to fetch anonymous token: unexpected status: 401 Unauthorized",
+    "serving.running: pass, gpu.api: pass=3 fail=0",
+    "PASS: 12 of 12; bypass: none; compass=north",
+    "GPU 00000000:01:00.0 power 320 W, pwr_draw: 12.5 W, clocks_event_reasons_hw_slowdown",
+    "GET /api/v1/query?query=DCGM_FI_DEV_GPU_UTIL&code=500",
+    "rewrite ^/(.*)$ /$1$2 last; replacement: $1:$2",
+    '"embedding": [0.123456789012, -0.98765432101], "input": 12, "model": "nomic-embed-text:v1.5"',
+    "MIG-5c2e1f30-9d1b-5e6a-8f3c-0123456789ab MIG 1g.10gb Device 0",
+    "token_embd.weight 151936 x 3584; n_vocab = 151936; special_eos_id = 151645",
+    "https://registry.local:5000/v2/team/app/manifests/sha256:" + "ab12cd34" * 8,
+    "docker://registry.local:5000/team/app:1.0@sha256:" + "ab12cd34" * 8,
+    "secrets:\n- name: registry\nimagePullSecrets:\n- name: pull",
+    "auth:\n  type: none\n  username: edge",
+    "-----BEGIN CERTIFICATE-----\nMIIBdzCCAR2gAwIBAgIBADAKBggqhkjO\n-----END CERTIFICATE-----",
+    "cookieSecure: true, cookie: none",
 )
 
 STRUCTURES: dict[str, tuple[Any, str]] = {
@@ -133,6 +212,18 @@ STRUCTURES: dict[str, tuple[Any, str]] = {
     "show modelfile": ({"modelfile": 'FROM x\nMESSAGE user canary\nSYSTEM """canary\ntwo"""'}, "canary"),
     "chat": ({"messages": [{"role": "user", "content": "canary chat"}]}, "canary chat"),
     "generate": ({"model": "m", "response": "canary reply", "done": True}, "canary reply"),
+    "secret object": (
+        {"kind": "Secret", "data": {"a": "canaryA=="}, "stringData": {"b": "canary"}},
+        "canary",
+    ),
+    "list of secrets": ({"passwords": ["canary", "canary 2"]}, "canary"),
+    "embedding": ({"model": "m", "input": ["canary", "canary 2"]}, "canary"),
+    "rerank": ({"model": "m", "query": "canary", "documents": ["canary 2"]}, "canary"),
+    "instructions": ({"model": "m", "instructions": "canary", "suffix": "canary"}, "canary"),
+    "stream": ({"choices": [{"delta": {"content": "canary"}}]}, "canary"),
+    "thinking": ({"role": "assistant", "thinking": "canary", "reasoning_content": "canary"}, "canary"),
+    "tool called": ({"function": {"name": "f", "arguments": {"q": "canary"}}}, "canary"),
+    "tool called in text": ({"function": {"name": "f", "arguments": '{"q": "canary"}'}}, "canary"),
     "key": ({"Bearer CANARY0123456789": 1}, "CANARY0123456789"),
 }
 
@@ -147,6 +238,10 @@ KEPT_STRUCTURES = (
         ]
     },
     {"annotations": {"checksum/secret": "ab12cd34" * 8, "k3s.io/node-env": '{"K3S_TOKEN":"********"}'}},
+    {"kind": "ConfigMap", "data": {"a": "b"}},
+    {"model_info": {"tokenizer.ggml.tokens": ["<s>", "the", "a1"], "tokenizer.ggml.merges": ["a b"]}},
+    {"model": "nomic-embed-text:v1.5", "embeddings": [[0.1, -0.2]], "input": 5},
+    {"verbs": ["get", "list"], "resources": ["secrets", "tokens"], "args": ["serve", "--verbose"]},
     {"automountServiceAccountToken": False, "tokenExpirationSeconds": 3600},
     {"model_info": {"tokenizer.ggml.bos_token_id": 151643, "tokenizer.ggml.model": "gpt2"}},
     {
@@ -233,7 +328,40 @@ def test_the_text_around_a_secret_stays() -> None:
     assert redact_text("GET /v1?token=abc-1&x=1") == ("GET /v1?token=<redacted:secret>&x=1", 1)
     assert redact_text('a TOKEN="x y", b=1') == ('a TOKEN="<redacted:secret>", b=1', 1)
     assert redact_text("http://u:p@host:3128/x") == ("http://<redacted:url-credentials>@host:3128/x", 1)
-    assert redact_text("Authorization: Bearer abc") == ("Authorization: Bearer abc", 0)
+    assert redact_text("Authorization: Bearer abc") == ("Authorization: Bearer <redacted:bearer>", 1)
+    assert redact_text("a bearer abc of news") == ("a bearer abc of news", 0)
+    assert redact_text("password: a b # note\nb: 1") == ("password: <redacted:secret> # note\nb: 1", 1)
+    assert redact_text("PASSWORD=a b user=me") == ("PASSWORD=<redacted:secret> user=me", 1)
+    assert redact_text("token: |\n  a1\nb: 1") == ("token: <redacted:secret>\nb: 1", 1)
+    assert redact_text('tokens = ["a1", "b2"]\nb = 1') == ('tokens = ["<redacted:secret>"]\nb = 1', 1)
+    assert redact_text('"input":["a"],"model":"m"') == ('"input":["<redacted:prompt>"],"model":"m"', 1)
+
+
+SIZE = 100_000
+TRYING = {
+    # what a pattern could try to match in very many ways
+    "one word": "a" * SIZE,
+    "names": "token" * (SIZE // 5),
+    "names and signs": "token=" * (SIZE // 6),
+    "inputs": '"model":"' + '"input":"' * (SIZE // 9),
+    "lists": 'token:["' * (SIZE // 8),
+    "embedded": "embed " * (SIZE // 6) + "input=",
+    "space": "password:" + " " * SIZE + "\nx: y",
+    "lines": "password:\n" + " \n" * (SIZE // 2) + "x: y",
+    "certificate": "\n".join(["A" * 64] * (SIZE // 65)) + "\n-----END CERTIFICATE-----",
+    "addresses": "x://a:" * (SIZE // 6),
+    "encoded": "%3A%2F%2F" * (SIZE // 9),
+    "backslashes": 'token="' + "\\" * SIZE,
+    "mail": "a@" * (SIZE // 2),
+    "crypt": "$6$" + "a$" * (SIZE // 2),
+}
+
+
+@pytest.mark.parametrize("name", TRYING)
+def test_no_text_takes_long(name: str) -> None:
+    started = time.process_time()
+    redact_text(TRYING[name])
+    assert time.process_time() - started < 2.0
 
 
 def test_an_object_too_deep_is_not_kept() -> None:

@@ -5,18 +5,25 @@ contracts need (digests, UIDs, versions, image names, resource names) stays as i
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from edge_llm_tests.covering import marked
 from edge_llm_tests.evidence import Recording
+from edge_llm_tests.prompt_patterns import redact_modelfile
 from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret
-from edge_llm_tests.secret_patterns import redact_modelfile, redact_text
+from edge_llm_tests.secret_patterns import redact_text
 
 __all__ = ["redact", "redact_quotable", "redact_text", "redact_value"]
 
 _PROMPT_FIELDS = frozenset(("prompt", "completion", "system_prompt"))
+_SPOKEN_FIELDS = frozenset(("content", "thinking", "reasoning", "reasoning_content"))
+"""What a message of a role, or a piece of one as it streams, says."""
+_ASKED_FIELDS = frozenset(("input", "suffix", "instructions"))
+"""What a model is asked, beside its name."""
 _SAID_IN = frozenset(
     (
         "conditions",
@@ -31,6 +38,7 @@ _SAID_IN = frozenset(
         "waiting",
     )
 )
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SMALL = ("http:ollama:", "http:open-webui:")
 _SAID_DEPTH = 5  # status, containerStatuses, state, waiting, message
 _DEPTH_LIMIT = 200  # deeper than any API object; what lies below is not kept at all
@@ -133,28 +141,43 @@ class _Walk:
 
     def _cover(self, kind: str) -> str:
         self.count += 1
-        return f"<redacted:{kind}>"
+        return marked(kind)
 
-    def _list(self, values: Any, depth: int) -> list[Any]:
+    def _list(
+        self, values: Any, depth: int, source: Mapping[str, Any] = _NOTHING, key: str = ""
+    ) -> list[Any]:
         covered: list[Any] = []
         flag = ""
         for value in values:
             if isinstance(value, str) and flag_says_secret(flag, value):
                 covered.append(self._cover("secret"))
+            elif isinstance(value, str) and (kind := _kind(source, key, value)):
+                covered.append(self._cover(kind))
             else:
                 covered.append(self.value(value, depth))
             flag = value if isinstance(value, str) else ""
         return covered
 
     def _mapping(self, source: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        covered = {}
+        covered: dict[str, Any] = {}
         for key, value in source.items():
             if isinstance(value, str):
                 kind = _kind(source, key, value)
                 covered[self.text(key)] = self._cover(kind) if kind else self._field(key, value)
+            elif isinstance(value, list):
+                covered[self.text(key)] = self._list(value, depth + 1, source, key)
+            elif isinstance(value, Mapping) and (kind := _kind_of_all(source, key, value)):
+                covered[self.text(key)] = self._all(value, kind)
             else:
                 covered[self.text(key)] = self.value(value, depth)
         return covered
+
+    def _all(self, values: Mapping[str, Any], kind: str) -> dict[str, Any]:
+        before = marked(kind)
+        return {
+            self.text(key): value if value in (None, "", before) else self._cover(kind)
+            for key, value in values.items()
+        }
 
     def _field(self, key: str, value: str) -> str:
         if key == "modelfile":
@@ -173,10 +196,21 @@ def _kind(source: Mapping[str, Any], key: str, value: str) -> str | None:
         return "secret"
     said = (
         key in _PROMPT_FIELDS
-        or (key == "content" and "role" in source)
+        or (key in _SPOKEN_FIELDS and "role" in source)
+        or (key in _ASKED_FIELDS and "model" in source)
+        or (key in ("documents", "query") and "documents" in source and "query" in source)
+        or (key == "arguments" and "name" in source)
         or (key == "response" and "done" in source)
-        or (key == "system" and "modelfile" in source)
+        or (key == "system" and ("modelfile" in source or "prompt" in source))
         or (key == "text" and source.get("type") in ("text", "input_text", "output_text"))
-        or (key == "input" and "model" in source)
     )
     return "prompt" if said else None
+
+
+def _kind_of_all(source: Mapping[str, Any], key: str, value: Mapping[str, Any]) -> str | None:
+    """What every field of the object `key` of `source` holds that must not be written down, or None."""
+    if key in ("data", "stringData") and source.get("kind") == "Secret":
+        return "secret"
+    if key == "arguments" and "name" in source:  # of a tool that a model calls
+        return "prompt"
+    return "prompt" if key == "delta" and _SPOKEN_FIELDS.intersection(value) else None

@@ -1,6 +1,7 @@
 """Names that say secret: which keys, variables and flags hold what must not be written down."""
 
 import re
+from functools import lru_cache
 
 __all__ = ["field_says_secret", "flag_says_secret", "variable_says_secret"]
 
@@ -13,20 +14,27 @@ _SECRET = frozenset(
         "authkey",
         "authorization",
         "bearer",
+        "bindpw",
         "cookie",
         "credential",
         "credentials",
         "creds",
         "joinkey",
         "jwt",
+        "masterauth",
+        "otp",
         "pass",
+        "passcode",
         "passphrase",
         "passwd",
         "password",
         "passwords",
         "privatekey",
         "psk",
+        "pw",
         "pwd",
+        "requirepass",
+        "rootpw",
         "secret",
         "secretkey",
         "secrets",
@@ -67,6 +75,7 @@ _ABOUT = frozenset(
         "refs",
         "seconds",
         "size",
+        "tokenizer",
         "ttl",
         "type",
         "uri",
@@ -78,7 +87,9 @@ _ABOUT = frozenset(
 _COUNTED = frozenset(("token", "tokens", "key", "keys", "pass", "auth", "signature"))
 """Words that are also counted, numbered and switched: `n_tokens = 512` is no secret."""
 _GLUED = re.compile(
-    r"\w+(?:password|passwd|passphrase|apikey|secretkey|(?:auth|access|api|k3s|hf)token)", re.IGNORECASE
+    r"\w*(?:password|passwd|passphrase|apikey|(?:secret|signing|encryption|private|account|storage|master)key)"
+    r"|secretkey\w*|\w*(?:auth|access|api|k3s|hf|identity|refresh|session|registry|bearer|join|user|bot)token",
+    re.IGNORECASE,
 )
 """Words that names glue to another one, as `PGPASSWORD` does."""
 _SWITCH = re.compile(r"true|false|yes|no|on|off|none|null|", re.IGNORECASE)
@@ -86,25 +97,25 @@ _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9._]*(%|ms|s|m|h|[KMGT]i?B?)?", re.IGNO
 _PLACEHOLDER = re.compile(r"<redacted:|[<$%]|\{\{|\*+$|\[REDACTED\]", re.IGNORECASE)
 
 
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _WORD.findall(name))
+@lru_cache(maxsize=10_000)  # a recording repeats its names thousands of times
+def _sense(name: str) -> tuple[bool, frozenset[str], int]:
+    """Whether the name says secret whatever its value, its words that may also be counted, its words."""
+    words = tuple(word.lower() for word in _WORD.findall(name))
+    if not words or words[-1] in _ABOUT or words[0] in _ABOUT:
+        return False, frozenset(), 0
+    strong = (_SECRET.intersection(words) - _COUNTED) or any(_GLUED.fullmatch(word) for word in words)
+    return bool(strong), _COUNTED.intersection(words), len(words)
 
 
 def _says_secret(name: str, value: str, *, lone_key: bool) -> bool:
-    words = _words(name)
-    if (
-        not words
-        or words[-1] in _ABOUT
-        or words[0] in _ABOUT
-        or _PLACEHOLDER.match(value)
-        or _SWITCH.fullmatch(value)
-    ):
-        return False
-    strong = (_SECRET.intersection(words) - _COUNTED) or any(_GLUED.fullmatch(word) for word in words)
-    counted = _COUNTED.intersection(words)
-    if counted <= _KEY and len(words) == 1 and not lone_key:
+    strong, counted, words = _sense(name)
+    if counted <= _KEY and words == 1 and not lone_key:
         counted = frozenset()
-    return bool(strong) or (bool(counted) and not _PLAIN_VALUE.fullmatch(value))
+    if not strong and not counted:
+        return False
+    if _PLACEHOLDER.match(value) or _SWITCH.fullmatch(value):
+        return False
+    return strong or not _PLAIN_VALUE.fullmatch(value)
 
 
 def variable_says_secret(name: str, value: str) -> bool:

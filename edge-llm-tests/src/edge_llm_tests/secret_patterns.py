@@ -1,266 +1,203 @@
-"""Patterns of secrets, addresses and prompts in text, each with the kind that takes its place."""
+"""Patterns of secrets and addresses in text, each with the kind that takes its place."""
 
-import base64
-import binascii
 import re
-from collections.abc import Callable
 from functools import lru_cache
 
-import msgspec
-
+from edge_llm_tests.covering import START, WORD, Cover, Rule, after, covered_value, marked, rule, value_of
+from edge_llm_tests.credential_patterns import CREDENTIAL_RULES
+from edge_llm_tests.prompt_patterns import PROMPT_RULES
 from edge_llm_tests.secret_names import field_says_secret, flag_says_secret, variable_says_secret
+from edge_llm_tests.secret_shapes import SHAPE_RULES
 
-__all__ = ["redact_modelfile", "redact_text"]
+__all__ = ["redact_text"]
 
-_Cover = Callable[["re.Match[str]"], str | None]
-"""The text that takes the place of a match, or None where the match is harmless after all."""
-
-_START = r"(?:\b|(?<=\\[nrt]))"  # of a word; in a quoted text a line break is a backslash and a letter
-_VALUE = (
-    # quoted, perhaps inside a quoted text (then the quote has backslashes); quoted and cut off; or one word
-    r"(?:(?P<quote>\\{0,6}[\"'])(?P<inner>[^\n]*?)(?<!\\)(?P=quote)|(?P<cut>\\{0,6}[\"'])(?P<rest>[^\n]+)|%s)"
-)
-_WORD = _VALUE % r"(?P<word>[^\s,;&\"'}\])\\]+)"
-_LINE = _VALUE % r"(?P<word>[^\s\"'][^\n]*)"
 _NAME = (
-    r"(?<![\w.-])(?P<name>-{0,2}[\w.-]{0,60}(?:passw|passphrase|pwd|token|secret|credential|creds|key|auth|jwt|"
-    r"psk|cookie|signature|sessionid)[\w.-]{0,60})"
+    # a name begins at a word; after a line break inside a quoted text; after a change of colour
+    r"(?:(?<![\w.-])(?!(?<=\\)[nrt])|(?<=\\[nrt])|(?<=[0-9;\[]m))(?![0-9][0-9;]*m)"
+    r"(?P<name>-{0,2}[\w.-]{0,60}(?:pass|pwd|pw|token|secret|credential|creds|key|auth|jwt|"
+    r"psk|cookie|signature|sessionid|otp)[\w.-]{0,60})"
 )
+_NAMES = 'pass pwd pw= pw: pw" token secret cred key auth jwt psk cookie signature sessionid otp= otp: otp"'
+_GAP = r"(?:(?:\x1b|\\x1b|\\u001b|\\033)\[[0-9;]*m|[ \t\xa0])*"  # logs in colour
+_SEP = rf"(?P<sep>{_GAP}(?:=>|:=|->|[=:]){_GAP}(?:[&!][\w!-]*[ \t]+)?)"  # YAML has anchors and tags
 _LOOKS_RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w+/=.~-]{12,}")
-_COUNTS = re.compile(r"[0-9.]+(?:$|\s+\w+=)")  # `prompt=2034 format=""` says how long the prompt was
-_WORD_LIMIT = 20  # characters: no word that follows "bearer" in prose is as long
 _STRONG = re.compile(r"passw|passphrase|(api|access|secret|private)[_.-]?key|credential", re.IGNORECASE)
-
-
-def _marked(kind: str) -> str:
-    return f"<redacted:{kind}>"
-
-
-def _whole(kind: str) -> Callable[["re.Match[str]"], str]:
-    return lambda _match: _marked(kind)
-
-
-def _after(kind: str) -> Callable[["re.Match[str]"], str]:
-    """Keep the group `kept`, cover the rest."""
-    return lambda match: match["kept"] + _marked(kind)
-
-
-def _base64_key(match: "re.Match[str]") -> str | None:
-    head = match[0][: len(match[0]) // 4 * 4]
-    return _marked("private-key") if b"PRIVATE KEY" in base64.b64decode(head) else None
-
-
-def _basic(match: "re.Match[str]") -> str | None:
-    padded = match["given"] + "=" * (-len(match["given"]) % 4)
-    try:
-        pair = base64.b64decode(padded, validate=True)
-    except binascii.Error:
-        return None
-    return match["kept"] + _marked("basic") if b":" in pair else None
-
-
-def _bearer(match: "re.Match[str]") -> str | None:
-    plain_word = match["given"].isalpha() and len(match["given"]) < _WORD_LIMIT
-    return None if plain_word and not match["header"] else match["kept"] + _marked("bearer")
-
-
-def _authorization(match: "re.Match[str]") -> str | None:
-    return None if match["given"].isalpha() else match["kept"] + _marked("authorization")
-
-
-def _value(match: "re.Match[str]") -> str:
-    return match["inner"] or match["rest"] or match["word"] or ""
-
-
-def _covered_value(match: "re.Match[str]", kind: str) -> str:
-    opening, closing = match["quote"] or match["cut"] or "", match["quote"] or ""
-    return match["kept"] + opening + _marked(kind) + closing
+_PASSWORD = re.compile(r"passw|passphrase|pwd|(?<![a-z])pass(?![a-z])", re.IGNORECASE)
+_NEXT_FIELD = re.compile(r"[ \t]+(?:[\w.-]+=|#)")
+_ITEMS = r"\[[ \t]*(?P<items>[\"'][^\]\n]*)\]?"
+_ITEM = re.compile(r"[\"']([^\"'\n]*)[\"']")
 
 
 def _named(match: "re.Match[str]") -> str | None:
-    name, value = match["name"], _value(match)
+    if match["items"] is not None:
+        return _list(match)
+    name, value = match["name"], value_of(match)
+    if name == "PASS" and ":" in match["sep"]:
+        return None  # the verdict of a test
     if name.lower().endswith("authorization") or not field_says_secret(name.lstrip("-"), value):
         return None
     if match["closed"] and match["word"]:
         return None  # `"creds" : secret "x" not found`: JSON would quote the value
     prose = ":" in match["sep"] and not match["closed"] and match["line"] is None
+    quoted = match["quote"] and match["sep"] == ":"  # as Go prints a struct
     # "failed to fetch token: dial tcp" is no secret, "password: hunter2" is
-    if prose and not _STRONG.search(name) and not _LOOKS_RANDOM.fullmatch(value):
+    if prose and not quoted and not _STRONG.search(name) and not _LOOKS_RANDOM.fullmatch(value):
         return None
-    return _covered_value(match, "secret")
+    return covered_value(match, "secret")
+
+
+def _line(match: "re.Match[str]") -> str | None:
+    """A password with spaces that nobody quoted, alone on its line: it ends where the next field begins."""
+    name, given = match["name"], match["given"]
+    if not _PASSWORD.search(name) or name.lower() == "pass" or not field_says_secret(name, given):
+        return None
+    following = _NEXT_FIELD.search(given)
+    return match["kept"] + marked("secret") + (given[following.start() :] if following else "")
+
+
+def _block(match: "re.Match[str]") -> str | None:
+    """What YAML has on the lines after a name: a text, or a list of texts; not an object."""
+    lines = match["block"].strip()
+    mapping = match["style"] is None and re.search(r"^[ \t-]*[\w./\"'-]+:(?:\s|$)", lines, re.MULTILINE)
+    if mapping or not field_says_secret(match["name"], lines.splitlines()[0] if lines else ""):
+        return None
+    return f"{match['kept']}{marked('secret')}\n"
+
+
+def _list(match: "re.Match[str]") -> str | None:
+    """The secrets of a list in JSON or TOML."""
+    if not any(field_says_secret(match["name"], each) for each in _ITEM.findall(match["items"])):
+        return None
+    return f'{match["kept"]}["{marked("secret")}"]'
 
 
 def _flag(match: "re.Match[str]") -> str | None:
     """The secret of `--token SECRET` in a command line that is one text."""
-    given = match["given"].lstrip("\\\"'")
-    return match["kept"] + _marked("secret") if flag_says_secret(match["name"], given) else None
+    given = value_of(match)
+    return covered_value(match, "secret") if given and flag_says_secret(match["name"], given) else None
 
 
 def _variable(match: "re.Match[str]") -> str | None:
     """The value of an environment variable that stands as an object inside a text."""
-    value = _value(match)
+    value = value_of(match)
     secret = bool(value) and variable_says_secret(match["name"], value)
-    return _covered_value(match, "env") if secret else None
+    return covered_value(match, "env") if secret else None
 
 
-def _user_option(match: "re.Match[str]") -> str | None:
-    user, _, group = match["given"].partition(":")
-    return None if user.isdigit() and group.isdigit() else match["kept"] + _marked("basic")
-
-
-def _telegram(match: "re.Match[str]") -> str | None:
-    mixed = any(map(str.isalpha, match[0].partition(":")[2]))
-    return match["kept"] + _marked("api-key") if mixed else None
-
-
-def _prompt(match: "re.Match[str]") -> str | None:
-    value = _value(match).strip()
-    if not value or value.startswith("<redacted:") or _COUNTS.match(value):
+def _spoken(match: "re.Match[str]") -> str | None:
+    """A secret in a sentence, if it does not look like a word of it."""
+    given = match["given"]
+    if given.startswith("<redacted:") or not _LOOKS_RANDOM.fullmatch(given):
         return None
-    return _covered_value(match, "prompt")
+    return match["kept"] + marked("secret")
+
+
+def _said_password(match: "re.Match[str]") -> str | None:
+    given = match["given"]
+    return None if given.isalpha() or given.startswith("<") else match["kept"] + marked("secret")
 
 
 def _bootstrap(match: "re.Match[str]") -> str | None:
     tail = match[0].partition(".")[2]
     has_letter, has_digit = any(map(str.isalpha, match[0])), any(map(str.isdigit, tail))
-    return _marked("bootstrap-token") if has_letter and has_digit else None
+    return marked("bootstrap-token") if has_letter and has_digit else None
 
 
 def _email(match: "re.Match[str]") -> str | None:
     # systemd writes instances of a unit as name@instance.service
     units = ("service", "socket", "target", "timer", "mount", "slice", "scope", "device", "path", "swap")
-    return None if match["tld"].lower() in units else _marked("email")
+    return None if match["tld"].lower() in units else marked("email")
 
 
-class _Rule(msgspec.Struct, frozen=True):
-    """A pattern that is tried where one of `needles` stands in the lower-cased text: most texts have none.
-
-    It is compiled when it is first tried: all of them would cost a process 10 ms.
-    """
-
-    needles: tuple[str, ...]
-    expression: str
-    cover: _Cover
-    flags: int
-
-    @property
-    def pattern(self) -> "re.Pattern[str]":
-        """The compiled pattern; `re` keeps it."""
-        return re.compile(self.expression, self.flags)
-
-
-def _rule(needles: str, pattern: str, cover: _Cover, flags: int = 0) -> _Rule:
-    return _Rule(tuple(needles.split()), pattern, cover, flags)
-
-
-_RULES: tuple[_Rule, ...] = (
-    _rule(
-        "-----begin",
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
-        _whole("private-key"),
-        re.DOTALL,
-    ),
-    _rule("ls0tls1crudjti", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{8,}={0,2}", _base64_key),
-    _rule("eyj", _START + r"eyJ[\w-]{10,}(?:\.[\w-]*){0,2}", _whole("jwt")),
-    _rule(
-        "k10 ::",  # a quotation may have lost the head
-        rf"{_START}(?:K10[0-9a-f]{{16,}}(?:::[^\s\"'\\,]+)?|[0-9a-f]{{8,}}::(?:[a-z]+:)?[^\s\"'\\,<]+)",
-        _whole("k3s-token"),
-    ),
-    _rule(
-        "://",
-        r"(?P<kept>\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/\"'<>?#\\]+(?=@(?!sha256:))",
-        _after("url-credentials"),
-    ),
-    _rule(  # the same without a scheme, as proxies are often given: user:password@proxy:3128
-        "@",
-        r"(?P<kept>(?:^|[\s=\"'(,;]))[\w.%+-]+:[^\s/\"'<>@:]{3,}(?=@(?!sha256:)[\w.-]+(?::\d+)?(?:[/\s\"',;)]|$))",
-        _after("url-credentials"),
-        re.MULTILINE,
-    ),
-    _rule(
-        "bearer",
-        r"(?P<kept>(?P<header>authorization\\*[\"']?\s*[:=]\s*\\*[\"']?)?bearer(?:\s|%20)+)(?P<given>[\w.~+/-]{8,}=*)",
-        _bearer,
+_RULES: tuple[Rule, ...] = (
+    *SHAPE_RULES,
+    *CREDENTIAL_RULES,
+    rule(
+        "password passwd pwd token secret apikey api_key accesskey access_key privatekey private_key",
+        r"(?P<kept><\w*(?:password|passwd|pwd|token|secret|(?:api|access|private)_?key)>)[^<\n]+",
+        after("secret"),
         re.IGNORECASE,
     ),
-    _rule("basic", _START + r"(?P<kept>basic\s+)(?P<given>[A-Za-z0-9+/]{6,}={0,2})", _basic, re.IGNORECASE),
-    _rule(
-        "authorization",
-        r"(?P<kept>authorization\\*[\"']?\s*[:=]\s*\\*[\"']?(?!bearer\b|basic\b)(?:[a-z]+[ \t]+)?)"
-        r"(?P<given>[^\s\"'\\<,]{8,})",
-        _authorization,
-        re.IGNORECASE,
+    rule(
+        "login sshpass mysql mariadb",
+        rf"(?P<kept>{START}(?:login|sshpass|(?:mysql|mariadb)\w*)\b[^\n]{{0,120}}?\s-p[ =]?\\*[\"']?)"
+        r"[^\s\"'<-][^\s\"'<]*",
+        after("secret"),
     ),
-    _rule(
-        "hf_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- nvapi- sk- xox akia dckr_pat_ tskey- aiza pypi-",
-        _START + r"(?:hf_[A-Za-z0-9]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
-        r"|nvapi-[\w-]{20,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|dckr_pat_[\w-]{20,}"
-        r"|tskey-[\w-]{16,}|AIza[\w-]{35}|pypi-[\w-]{16,})",
-        _whole("api-key"),
+    rule(
+        "redis-cli",
+        rf"(?P<kept>{START}redis-cli\b[^\n]{{0,120}}?\s-a[ =]?\\*[\"']?)[^\s\"'<-][^\s\"'<]*",
+        after("secret"),
     ),
-    _rule("</", r"(?P<kept><\w*(?:password|token|secret)>)[^<\n]+", _after("secret"), re.IGNORECASE),
-    _rule("hooks.slack", r"(?P<kept>hooks\.slack\.com/services/)[\w/-]{10,}", _after("api-key")),
-    _rule("bot telegram", _START + r"(?P<kept>(?:bot)?)[0-9]{8,12}:[\w-]{20,}", _telegram),
-    _rule(
-        "-u --user",
-        r"(?P<kept>(?<![\w-])(?:-u|--user|--proxy-user)[ =]\\*[\"']?)(?P<given>[^\s:\"'=<]+:[^\s\"'<]+)",
-        _user_option,
-    ),
-    _rule(
-        "login", r"(?P<kept>\blogin\b[^\n]{0,120}?\s-p[ =]?\\*[\"']?)[^\s\"'<-][^\s\"'<]*", _after("secret")
-    ),
-    _rule(
-        "passw passphrase token secret key credential",
-        r"(?P<kept>(?<![\w-])(?P<name>--?[a-z][\w-]*)[ \t]+)(?P<given>\\*[\"']?[^\s\"'<-][^\s\"'<]*)",
+    rule("pass:", r"(?P<kept>(?<![\w-])-pass(?:in|out)?\s+pass:)[^\s\"'<]+", after("secret")),
+    rule("password", r"(?P<kept>\blogin\s+\S+\s+password\s+)[^\s<]+", after("secret")),  # .netrc
+    rule(
+        _NAMES,
+        r"(?P<kept>(?<![\w-])(?P<name>--?[a-z][\w-]*)[ \t]+)"
+        r"(?:(?P<quote>\\{0,6}[\"'])(?P<inner>[^\n]*?)(?<!\\)(?P=quote)"
+        r"|(?P<cut>\\{0,6}[\"'])(?P<rest>[^\n]+)|(?P<word>[^\s\"'<-][^\s\"'<]*))",
         _flag,
     ),
-    _rule(
+    rule(
         "value",
         r"(?P<kept>\bname\\*[\"']?:[ \t]*\\*[\"']?(?P<name>[A-Za-z_][\w.-]*)\\*[\"']?(?:,|\s|\\n)*"
-        r"\\*[\"']?value\\*[\"']?:[ \t]*)" + _WORD,
+        r"\\*[\"']?value\\*[\"']?:[ \t]*)" + WORD,
         _variable,
     ),
-    _rule(
-        "passw passphrase pwd token secret cred key auth jwt psk cookie signature sessionid",
-        rf"(?P<kept>(?P<line>(?m:^)[ \t]*(?:-[ \t]+)?)?{_NAME}(?P<closed>\\{{0,6}}[\"'])?"
-        rf"(?P<sep>[ \t]*[=:][ \t]*)){_WORD}",
+    rule(
+        _NAMES,
+        rf"(?P<kept>(?m:^)(?P<indent>[ \t]*)(?:-[ \t]+)?{_NAME}[\"']?[ \t]*:[ \t]*)"
+        r"(?:(?P<style>[|>][-+0-9]{0,2})[ \t]*)?\n"
+        r"(?P<block>(?:(?P=indent)(?:[ \t]+|-[ \t])[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
+        _block,
+        re.IGNORECASE,
+    ),
+    rule(
+        "pass pwd",
+        rf"(?P<kept>(?:(?m:^)[ \t]*|(?<=\\n)[ ]*)(?:-[ \t]+)?{_NAME}(?::[ \t]+|[ \t]*=[ \t]*))"
+        r"(?P<given>(?![\s\"'<#{[|>&!\\])(?:(?!\\[nrt\"])[^\n\"'])*[^\s\"'\\])",
+        _line,
+        re.IGNORECASE,
+    ),
+    rule(
+        _NAMES,
+        rf"(?P<kept>(?P<line>(?m:^)[ \t]*(?:-[ \t]+)?)?{_NAME}(?P<closed>\\{{0,6}}[\"'])?{_SEP})"
+        rf"(?:{_ITEMS}|{WORD})",
         _named,
         re.IGNORECASE,
     ),
-    _rule(
-        "prompt completion",
-        rf"(?P<kept>\b(?:[a-z]+_)?(?:prompt|completion)\\*[\"']?[ \t]*[=:][ \t]*){_LINE}",
-        _prompt,
+    rule(
+        "password passphrase",
+        r"(?P<kept>\b(?:password|passphrase)[ ]+[\"'“‘])(?!<redacted:)[^\"'”’\n]+",  # noqa: RUF001 - as editors set quotes
+        after("secret"),
         re.IGNORECASE,
     ),
-    _rule("content", rf"(?P<kept>\brole\b[^\n]{{0,80}}?[\"']content\\*[\"'][ \t]*:[ \t]*){_WORD}", _prompt),
-    _rule("content", rf"(?P<kept>[\"']content\\*[\"'][ \t]*:[ \t]*){_WORD}(?=[^\n{{}}]*\brole\b)", _prompt),
-    _rule(
-        "text",
-        r"(?P<kept>[\"']type\\*[\"'][ \t]*:[ \t]*\\*[\"'](?:input_|output_)?text\\*[\"'][^\n{}]{0,20}"
-        rf"[\"']text\\*[\"'][ \t]*:[ \t]*){_WORD}",
-        _prompt,
+    rule(
+        "password passphrase",
+        r"(?P<kept>\b(?:password|passphrase)[ ]+is:?[ ]+)(?P<given>[^\s\"',;]+)",
+        _said_password,
+        re.IGNORECASE,
     ),
-    _rule("content:", r"(?P<kept>\brole:\w+ content:)[^\n}]+", _after("prompt"), re.IGNORECASE),
-    _rule("response", rf"(?P<kept>[\"']response\\*[\"'][ \t]*:[ \t]*){_WORD}(?=[^\n]*\bdone\b)", _prompt),
-    _rule(".", r"(?:(?<![\w.@/:-])|(?<=\\[nrt]))[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.@:-])", _bootstrap),
-    _rule("@", r"(?<![\w.%+-])[\w.%+-]+@(?:[A-Za-z0-9-]+\.)+(?P<tld>[A-Za-z]{2,24})\b", _email),
+    rule(
+        "token key",
+        r"(?P<kept>\b(?:token|(?:api|access|secret)[ -]?key)(?:[ ]+is|[ ]+provided)?:?[ ]+[\"']?)"
+        r"(?P<given>[\w+/=.~-]{16,})",
+        _spoken,
+        re.IGNORECASE,
+    ),
+    *PROMPT_RULES,
+    rule(".", r"(?:(?<![\w.@/:-])|(?<=\\[nrt]))[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.@:-])", _bootstrap),
+    rule(
+        "@ %40",
+        r"(?<![\w.%+-])[\w.%+-]+(?:@|%40)(?:[\w-]+\.)+(?P<tld>[^\W\d_]{2,24})\b",
+        _email,
+        re.IGNORECASE,
+    ),
 )
 
+_NEEDLES = tuple((needle, number) for number, each in enumerate(_RULES) for needle in each.needles)
 _SHORT = 100  # characters: names, labels and images, which a recording repeats thousands of times
 _BOOTSTRAP_TAIL = re.compile(r"\.[a-z0-9]{16}(?![a-z0-9])")
-
-_MODELFILE = re.compile(
-    r"^(?P<kept>(?:SYSTEM|MESSAGE[ \t]+(?:user|assistant|system))[ \t]+)(?!<redacted:)"
-    r'(?:"""[\s\S]*?"""|[^\n]+)',
-    re.MULTILINE | re.IGNORECASE,
-)
-
-
-def redact_modelfile(text: str) -> tuple[str, int]:
-    """A Modelfile without its system prompt and example messages, and how many there were."""
-    return _MODELFILE.subn(_after("prompt"), text)
 
 
 def redact_text(text: str) -> tuple[str, int]:
@@ -271,13 +208,12 @@ def redact_text(text: str) -> tuple[str, int]:
 def _redact_any(text: str) -> tuple[str, int]:
     lowered = text.lower()
     count = 0
-    for rule in _RULES:
-        if not any(needle in lowered for needle in rule.needles):
-            continue
-        if rule.cover is _bootstrap and not _BOOTSTRAP_TAIL.search(text):
+    for number in sorted({number for needle, number in _NEEDLES if needle in lowered}):
+        each = _RULES[number]
+        if each.cover is _bootstrap and not _BOOTSTRAP_TAIL.search(text):
             continue
 
-        def covered(match: "re.Match[str]", cover: _Cover = rule.cover) -> str:
+        def covered(match: "re.Match[str]", cover: Cover = each.cover) -> str:
             nonlocal count
             replacement = cover(match)
             if replacement is None or replacement == match[0]:
@@ -285,7 +221,7 @@ def _redact_any(text: str) -> tuple[str, int]:
             count += 1
             return replacement
 
-        text = rule.pattern.sub(covered, text)
+        text = each.pattern.sub(covered, text)
     return text, count
 
 
