@@ -62,6 +62,16 @@ def test_every_shipped_profile_has_values_that_its_charts_take() -> None:
             "correct the value",
         ),
         ("{serving: {ollama: {resources: {limits: {memory: 5GB}}}}}", "resources.limits.memory`: '5GB'", "c"),
+        (
+            "{serving: {ollama: {env: {OLLAMA_SCHED_SPRAED: '1'}}}}",
+            "unknown key `values.serving.ollama.env.OLLAMA_SCHED_SPRAED`",
+            "did you mean `OLLAMA_SCHED_SPREAD`?",
+        ),
+        (
+            "{serving: {ollama: {env: {HOME: /}}}}",
+            "unknown key `values.serving.ollama.env.HOME`",
+            "known here: ",
+        ),
         ("{serving: {models: qwen}}", "`values.serving.models`: 'qwen'", "correct the value"),
         (
             "{serving: {ollama: null}}",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from edge_llm_tests.errors import ProfileError
@@ -13,6 +13,9 @@ from edge_llm_tests.profile import Profile, is_file, load_profile, merge, profil
 from edge_llm_tests.redact import redact_text
 from edge_llm_tests.yamldoc import load_yaml
 from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 __all__ = ["carried", "require_known_releases", "require_known_values", "right_profile"]
 
@@ -84,9 +87,8 @@ def _hold_to_schema(profile: Profile, release: Release, chart: Traversable) -> N
     if error is None:
         return
     place = ".".join(("values", release.name, *(str(each) for each in error.absolute_path)))
-    known = sorted(error.schema.get("properties", ())) if isinstance(error.schema, Mapping) else []
-    if error.validator == "additionalProperties" and known and isinstance(error.instance, Mapping):
-        unknown = next(iter(sorted(set(error.instance) - set(known))))
+    unknown, known = _unknown_key(error)
+    if known:
         raise ProfileError(
             f"profile {profile.name}: unknown key `{place}.{unknown}`", _nearest(unknown, known, "known here")
         )
@@ -95,6 +97,19 @@ def _hold_to_schema(profile: Profile, release: Release, chart: Traversable) -> N
         f"profile {profile.name}: {said}",
         "correct the value; `edge profile show` prints what holds",
     )
+
+
+def _unknown_key(error: "ValidationError") -> tuple[str, list[str]]:
+    """The key that is wrong and those that are right, where it is a key that is wrong."""
+    schema: Mapping[str, Any] = error.schema if isinstance(error.schema, Mapping) else {}
+    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+        known = sorted(schema.get("properties", ()))
+        return min(set(error.instance) - set(known)), known
+    if "propertyNames" in error.absolute_schema_path:
+        return str(error.instance), [
+            name for each in schema.get("anyOf", ()) for name in each.get("enum", ())
+        ]
+    return "", []
 
 
 def _without_nulls(value: Any) -> Any:
