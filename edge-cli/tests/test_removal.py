@@ -121,6 +121,19 @@ def test_a_volume_that_does_not_go_is_not_waited_for_for_ever(
     removed(cluster, purge_volumes=True)
 
 
+def test_a_namespace_that_an_earlier_removal_left_is_tried_again(cluster: FakeCluster) -> None:
+    """Somebody had put something there, and has taken it away since."""
+    cluster.releases = {"gpu": [], "serving": [], "telemetry": []}
+    cluster.volumes = {}
+    found = asyncio.run(find(cluster, LAYERS))
+    assert found.namespaces_to_go(purge_volumes=False) == ("llm-space",)
+    assert removed(cluster).namespaces == ["llm-space"]
+    cluster.volumes = {"llm-space": ["models"]}
+    found = asyncio.run(find(cluster, LAYERS))
+    assert found.namespaces_to_go(purge_volumes=False) == ()
+    assert found.namespaces_to_go(purge_volumes=True) == ("llm-space",)
+
+
 def test_volumes_that_an_earlier_removal_kept_are_found(cluster: FakeCluster) -> None:
     cluster.releases = {"gpu": [], "serving": [], "telemetry": []}
     found = asyncio.run(find(cluster, LAYERS))

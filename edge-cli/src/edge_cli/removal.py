@@ -59,6 +59,11 @@ class Found(msgspec.Struct, frozen=True):
     namespaces: tuple[str, ...] = ()
     claims: tuple[tuple[str, str], ...] = ()
 
+    def namespaces_to_go(self, *, purge_volumes: bool) -> tuple[str, ...]:
+        """Those that a removal tries: all but the ones in which a volume stays."""
+        held = () if purge_volumes else tuple(namespace for namespace, _ in self.claims)
+        return tuple(each for each in self.namespaces if each not in held)
+
 
 @dataclass
 class Removal:
@@ -68,12 +73,14 @@ class Removal:
         releases: Removed.
         claims: Volume claims that were deleted.
         kept_claims: Volume claims that stay.
+        namespaces: Removed.
         kept_namespaces: Namespaces that stay, with the reason.
     """
 
     releases: list[Installed] = field(default_factory=list)
     claims: list[str] = field(default_factory=list)
     kept_claims: list[str] = field(default_factory=list)
+    namespaces: list[str] = field(default_factory=list)
     kept_namespaces: dict[str, str] = field(default_factory=dict)
 
 
@@ -127,6 +134,8 @@ async def remove(
             done.kept_claims += [f"{namespace}/{claim}" for claim in left]
         if why := await remover.remove_namespace(namespace):
             done.kept_namespaces[namespace] = why
+        else:
+            done.namespaces.append(namespace)
     return done
 
 

@@ -59,7 +59,7 @@ def _remove(kubeconfig: str | None, context: str | None, *, purge_volumes: bool,
     settings = load_settings()
     site = cluster_site(kubeconfig or settings.kubeconfig, context or settings.context)
     found = interruptible(find(site.installer, load_layers()))
-    if not found.releases and not (purge_volumes and found.claims):
+    if not found.releases and not found.namespaces_to_go(purge_volumes=purge_volumes):
         kept = f"; {len(found.claims)} volumes are kept (`--purge-volumes`)" if found.claims else ""
         sys.stdout.write(f"Nothing to remove: no release in this cluster was made by `edge up`{kept}.\n")
         return
@@ -76,6 +76,8 @@ def _remove(kubeconfig: str | None, context: str | None, *, purge_volumes: bool,
         sys.stdout.write(f"removed  release {release.name} in {release.namespace}\n")
     for claim in done.claims:
         sys.stdout.write(f"deleted  volume {claim}\n")
+    for namespace in done.namespaces:
+        sys.stdout.write(f"removed  namespace {namespace}\n")
     for claim in done.kept_claims:
         sys.stdout.write(
             f"kept     volume {claim} (`--purge-volumes` deletes it; the next `edge up` finds it)\n"
@@ -99,6 +101,8 @@ def _agree(found: "Found", context: str, *, purge_volumes: bool, yes: bool) -> N
         typer.echo(f"remove  release {release.name} in {release.namespace} (layer {layer})", err=True)
     for namespace, claim in found.claims:
         typer.echo(f"{'DELETE' if purge_volumes else 'keep':<7} volume {namespace}/{claim}", err=True)
+    for namespace in found.namespaces_to_go(purge_volumes=purge_volumes):
+        typer.echo(f"remove  namespace {namespace}, once nothing is in it", err=True)
     if not sys.stdin.isatty():
         raise UsageError("this removes what is listed, and nobody is there to be asked", "give --yes")
     typer.confirm(f"Remove it from the cluster of context {context}?", abort=True, err=True)
