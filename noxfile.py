@@ -124,23 +124,16 @@ def rules(session: nox.Session) -> None:
 @nox.parametrize("package", PACKAGES, ids=PACKAGES)
 def tests(session: nox.Session, package: str) -> None:
     """Tests of one package; its judges, the gate and the routing are covered whole."""
-    data = ROOT / ".nox" / f".coverage-{package}"
-    data.parent.mkdir(exist_ok=True)
-    env = {"COVERAGE_FILE": str(data)}
-    pytest = (
-        "-m",
-        "pytest",
-        f"{package}/tests",
-        "-m",
-        "not sandbox and not rules",
-        "--tb=short",
-        "-q",
-        "-rfE",
-    )
-    _run(session, "coverage", "run", *pytest, *session.posargs, env=env)
+    data = ROOT / ".nox" / "coverage" / package
+    shutil.rmtree(data, ignore_errors=True)
+    data.mkdir(parents=True)
+    env = {"COVERAGE_FILE": str(data / "data")}
+    include = "--include=" + ",".join(FULLY_COVERED[package])
+    unit = ("-m", "pytest", f"{package}/tests", "-m", "not sandbox and not rules", "-n", "auto")
+    _run(session, "coverage", "run", include, *unit, "--tb=short", "-q", "-rfE", *session.posargs, env=env)
     if not session.posargs:
-        include = ",".join(FULLY_COVERED[package])
-        _run(session, "coverage", "report", f"--include={include}", "--fail-under=100", env=env)
+        _run(session, "coverage", "combine", "--quiet", env=env)
+        _run(session, "coverage", "report", include, "--fail-under=100", env=env)
 
 
 @nox.session(venv_backend="none")
