@@ -38,7 +38,7 @@ class Point:
         return LAYER
 
 
-module.entry_points = lambda group: [Point()]
+module.extensions = lambda group: [Point()]
 """
 
 TEST = """

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 from edge_llm_tests.contract import Contract
 from edge_llm_tests.errors import UsageError
 from edge_llm_tests.evidence import Recording
+from edge_llm_tests.extensions import extensions
 from edge_llm_tests.yamldoc import load_yaml
 
 __all__ = ["Layer", "ModelNeed", "Release", "Remedy", "ServiceAddress", "UpstreamChart", "load_layers"]
@@ -166,7 +166,7 @@ def load_layers() -> tuple[Layer, ...]:
     Raises:
         UsageError: No layer is installed.
     """
-    layers: list[Layer] = [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
+    layers: list[Layer] = [point.load() for point in extensions(ENTRY_POINT_GROUP)]
     if not layers:
         raise UsageError("no layer is installed", "install edge-cli, or one of the layer packages, with pip")
     return tuple(

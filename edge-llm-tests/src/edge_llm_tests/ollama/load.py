@@ -173,7 +173,7 @@ def standing_failure(lines: Iterable[LogLine]) -> LoadFailure | None:
         if _STARTED.search(line.message) or (line.status == _OK and line.path in _INFERENCE_PATHS):
             worst = None
             continue
-        kind = failure_kind(line.raw)
+        kind = failure_kind(line.raw) if line.status is None else None  # a request's line names no cause
         if kind is not None and (worst is None or order.index(kind) <= order.index(worst.kind)):
             worst = LoadFailure(kind, line.raw.strip(), line.at or last)
     return worst

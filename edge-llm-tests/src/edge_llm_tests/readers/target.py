@@ -1,13 +1,13 @@
 """A target: the cluster, the host and the services that one run reads."""
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from edge_llm_tests.errors import UsageError
+from edge_llm_tests.extensions import extensions
 from edge_llm_tests.readers.cluster import ClusterReader
 from edge_llm_tests.readers.credentials import kubeconfig_path
 from edge_llm_tests.readers.host import Host, HostReader
@@ -66,7 +66,7 @@ class KnownCluster(msgspec.Struct, frozen=True):
 def known_clusters() -> tuple[KnownCluster, ...]:
     """The clusters that run on this machine and that an entry point `edge.targets` reports."""
     finders: list[Callable[[], KnownCluster | None]] = [
-        point.load() for point in entry_points(group=ENTRY_POINT_GROUP)
+        point.load() for point in extensions(ENTRY_POINT_GROUP)
     ]
     return tuple(found for finder in finders if (found := finder()) is not None)
 
