@@ -1,3 +1,5 @@
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -112,3 +114,25 @@ def test_remove_takes_the_deepest_first_and_reports_what_stays(tmp_path: Path) -
 def test_end_processes_leaves_empty_groups_alone(tmp_path: Path) -> None:
     (tmp_path / "cgroup.procs").write_text("")
     cgroups.end_processes([tmp_path])  # returns at once
+
+
+def test_an_abandoned_directory_is_a_nodes_empty_and_not_young(tmp_path: Path) -> None:
+    mount = tmp_path / "memory"
+    mountinfo = f"30 20 0:26 / {mount} rw - cgroup cgroup rw,memory\n31 20 0:27 / /tmp rw - tmpfs tmpfs rw\n"
+    ages = {
+        "edge-sandbox-0123abcd": ("", 60.0),
+        "deep/er/edge-sandbox-11111111": ("", 60.0),
+        "edge-sandbox-22222222": ("4711\n", 60.0),
+        "edge-sandbox-33333333": ("", 0.0),
+        "edge-sandbox-of-somebody": ("", 60.0),
+    }
+    for name, (pids, age_s) in ages.items():
+        inner = mount / name / "kubepods"
+        inner.mkdir(parents=True)
+        (mount / name / "cgroup.procs").write_text("")
+        (inner / "cgroup.procs").write_text(pids)
+        os.utime(mount / name, (time.time() - age_s,) * 2)
+    assert set(cgroups.abandoned(mountinfo)) == {
+        mount / "edge-sandbox-0123abcd",
+        mount / "deep/er/edge-sandbox-11111111",
+    }

@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
-from k3s_nvidia_edge.sandbox import lifecycle, network, record, supervision
+from k3s_nvidia_edge.sandbox import cgroups, lifecycle, network, record, supervision
 from k3s_nvidia_edge.sandbox.errors import NotRunningError, SandboxError
 from k3s_nvidia_edge.sandbox.layout import Layout
 from k3s_nvidia_edge.sandbox.lifecycle import State
@@ -10,11 +10,18 @@ from k3s_nvidia_edge.sandbox.network import Seen
 from k3s_nvidia_edge.sandbox.node import enter_argv, find
 from k3s_nvidia_edge.sandbox.progress import Progress
 from k3s_nvidia_edge.sandbox.record import Identity, Record
+from msgspec.structs import replace
 
 
 def write(state: Path, init: Identity | None, phase: str = "running") -> None:
     state.mkdir(parents=True, exist_ok=True)
     record.write(Layout(state).record, Record("1", record.boot_id(), 5.0, phase, init, (), "sandbox0", ()))
+
+
+def test_a_node_without_a_record_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Seen(link=True, owner=str(tmp_path), leftovers=(), foreign=())
+    monkeypatch.setattr(network, "look", lambda: own)
+    assert lifecycle.status(tmp_path).state is State.STALE
 
 
 def test_nothing_is_down(tmp_path: Path) -> None:
@@ -53,21 +60,33 @@ def test_a_node_without_an_answer_is_up_and_not_ready(
 
 
 def test_down_where_nothing_is_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "abandoned", lambda _mountinfo: ())
     monkeypatch.setattr(network, "look", lambda: Seen(link=False, owner=None, leftovers=(), foreign=()))
     said: list[Progress] = []
     lifecycle.down(tmp_path, on_progress=said.append)
     assert [event.step for event in said] == ["down"]
 
 
-def test_down_of_a_node_whose_record_was_removed_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("seen", "removed"),
+    [
+        (Seen(link=True, owner="{own}", leftovers=("10.244.0.0/16",), foreign=()), True),
+        (Seen(link=False, owner=None, leftovers=("10.244.0.0/16",), foreign=()), True),
+        (Seen(link=True, owner="/another", leftovers=("10.244.0.0/16",), foreign=()), False),
+        (Seen(link=True, owner=None, leftovers=(), foreign=()), False),
+    ],
+    ids=["its cable", "routes alone", "another's cable", "a cable of nobody"],
+)
+def test_down_without_a_record_removes_what_says_that_it_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: Seen, removed: bool
 ) -> None:
-    monkeypatch.setattr(
-        network, "look", lambda: Seen(link=True, owner=str(tmp_path), leftovers=(), foreign=())
-    )
-    with pytest.raises(SandboxError, match="lsns -t net"):
-        lifecycle.down(tmp_path, purge=True)
-    assert tmp_path.exists()
+    gone: list[str] = []
+    owned = replace(seen, owner=seen.owner and seen.owner.format(own=tmp_path))
+    monkeypatch.setattr(network, "look", lambda: owned)
+    monkeypatch.setattr(network, "remove", lambda link, _networks: gone.append(link))
+    monkeypatch.setattr(cgroups, "abandoned", lambda _mountinfo: ())
+    lifecycle.down(tmp_path)
+    assert gone == (["sandbox0"] if removed else [])
 
 
 def test_entering_brings_the_nodes_environment_only() -> None:

@@ -103,6 +103,23 @@ def test_a_node_that_was_killed_is_stale_and_cleared_by_the_next_up(
     assert not any(Path(one).exists() for one in kept.cgroups)
 
 
+def test_a_node_whose_record_was_removed_is_found_and_cleared(  # noqa: PLR0917 - fixtures, by name
+    artifacts: Artifacts, state: Path, node: Node, before: Any, look_at_host: Any, wait: Any
+) -> None:
+    for killed in (False, True):
+        kept, init = recorded(state)
+        Layout.of(state).record.unlink()
+        if killed:
+            os.kill(init.pid, 9)
+            wait("the first process is gone", lambda gone=init: not gone.alive())
+            for one in kept.cgroups:
+                os.utime(one, (0, 0))  # of a node that ended long ago, not of one that is about to start
+        down(state)
+        assert not init.alive()
+        nothing_left(look_at_host(), before, kept)
+        up(artifacts, state)
+
+
 def test_another_directorys_up_clears_a_dead_node_too(
     artifacts: Artifacts, state: Path, node: Node, tmp_path: Path, wait: Any
 ) -> None:

@@ -78,7 +78,7 @@ def start(artifacts: "Artifacts", layout: Layout, say: Say) -> Node:
     say("configure", f"writing keys and configuration to {layout.state_dir}")
     _prepare(artifacts, layout, machine)
     sandbox = secrets.token_hex(4)
-    made = cgroups.directories(machine.hierarchies, f"edge-sandbox-{sandbox}")
+    made = cgroups.directories(machine.hierarchies, cgroups.name_of(sandbox))
     kept = Record(
         sandbox=sandbox,
         boot=record.boot_id(),

@@ -8,6 +8,7 @@ hand.
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Iterable, Iterator
@@ -18,11 +19,25 @@ import msgspec
 
 from k3s_nvidia_edge.sandbox.errors import StartError
 
-__all__ = ["Hierarchy", "directories", "end_processes", "hierarchies", "make", "remove"]
+__all__ = [
+    "Hierarchy",
+    "abandoned",
+    "directories",
+    "end_processes",
+    "hierarchies",
+    "is_nodes",
+    "make",
+    "name_of",
+    "remove",
+]
 
 _NEEDED_V2: Final = ("cpu", "cpuset", "memory", "pids")  # the kubelet does not start without them
 _RMDIR_PAUSE_S: Final = 0.02
 _KILL_PATIENCE_S: Final = 5.0
+
+
+_NAME: Final = re.compile(r"edge-sandbox-[0-9a-f]{8}")
+_YOUNG_S: Final = 30.0  # an empty directory may be one that a node is about to enter
 
 
 class Hierarchy(msgspec.Struct, frozen=True):
@@ -93,6 +108,36 @@ def _cgroup_mounts(mountinfo: str) -> Iterator[tuple[frozenset[str] | None, str,
             continue
         options = frozenset(tail[2].split(",")) if tail[0] == "cgroup" else None
         yield options, fields[3], Path(fields[4])
+
+
+def name_of(sandbox: str) -> str:
+    """What the directories of a node are called; `sandbox` is its eight random digits."""
+    return f"edge-sandbox-{sandbox}"
+
+
+def is_nodes(name: str) -> bool:
+    """Whether a directory of this name is a node's own."""
+    return _NAME.fullmatch(name) is not None
+
+
+def abandoned(mountinfo: str) -> tuple[Path, ...]:
+    """Directories of nodes, wherever they lie, in which nothing runs and into which nothing is on its way."""
+    mounts = dict.fromkeys(mount_point for _, _, mount_point in _cgroup_mounts(mountinfo))
+    found: dict[Path, None] = {}
+    for mount_point in mounts:
+        for root, names, _ in os.walk(mount_point):
+            nodes = [name for name in names if is_nodes(name)]
+            found.update(dict.fromkeys(Path(root, name) for name in nodes))
+            names[:] = [name for name in names if name not in nodes]
+    return tuple(path for path in found if _empty(path))
+
+
+def _empty(path: Path) -> bool:
+    try:
+        age_s = time.time() - path.stat().st_mtime
+    except OSError:
+        return False
+    return age_s > _YOUNG_S and not any(_words(each / "cgroup.procs") for each in _tree(path))
 
 
 def directories(found: Iterable[Hierarchy], name: str) -> tuple[Path, ...]:

@@ -1,5 +1,6 @@
 """`up`, `down` and `status` of the sandbox: the whole of what a caller needs."""
 
+import contextlib
 import enum
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from k3s_nvidia_edge.sandbox import (
     faults,
     images,
     network,
+    orphan,
     readiness,
     record,
     supervision,
@@ -37,7 +39,7 @@ class State(enum.StrEnum):
     DOWN = "down"
     STARTING = "starting"  # `up` is at work, or died at it
     UP = "up"
-    STALE = "stale"  # it is on record and its first process is gone: `up` and `down` clear it
+    STALE = "stale"  # its first process is gone, or its record: `down` clears it
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -128,11 +130,8 @@ def down(state_dir: Path | None = None, *, purge: bool = False, on_progress: OnP
         if kept is not None:
             say("down", "ending the node")
             teardown.clear(layout, kept)
-        elif network.owned_by(network.look(), str(layout.state_dir)):
-            raise SandboxError(
-                f"a node of {layout.state_dir} runs and its record {layout.record} was removed: "
-                "find its first process with `lsns -t net`, end it, then run this again"
-            )
+        else:
+            orphan.clear(layout, say)
         if purge:
             say("purge", f"removing {layout.state_dir}")
             teardown.purge(layout)
@@ -144,7 +143,7 @@ def status(state_dir: Path | None = None) -> Status:
     layout = Layout.of(state_dir)
     kept = record.read(layout.record)
     if kept is None:
-        return Status(State.DOWN, layout.state_dir)
+        return Status(State.STALE if _has_cable(layout) else State.DOWN, layout.state_dir)
     if kept.init is None:
         return Status(State.STARTING, layout.state_dir, started_at=kept.started_at)
     if not kept.init.alive():
@@ -167,3 +166,10 @@ def status(state_dir: Path | None = None) -> Status:
         layout.addons.exists(),
         faults.active(layout),
     )
+
+
+def _has_cable(layout: Layout) -> bool:
+    """Whether a cable says that it is this state directory's."""
+    with contextlib.suppress(SandboxError):
+        return network.owned_by(network.look(), str(layout.state_dir))
+    return False  # a machine without `ip` has no sandbox

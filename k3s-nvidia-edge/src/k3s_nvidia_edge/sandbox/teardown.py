@@ -13,7 +13,7 @@ from k3s_nvidia_edge.sandbox.errors import SandboxError
 from k3s_nvidia_edge.sandbox.layout import Layout
 from k3s_nvidia_edge.sandbox.record import Identity, Record
 
-__all__ = ["clear", "purge"]
+__all__ = ["clear", "end", "purge"]
 
 # containers in a system call that cannot be interrupted; a fraction of a second otherwise
 _DEATH_PATIENCE_S: Final = 10.0
@@ -27,7 +27,7 @@ def clear(layout: Layout, kept: Record) -> None:
     """
     same_boot = kept.boot == record.boot_id()
     if kept.init is not None and same_boot:
-        _kill(kept.init)
+        end(kept.init)
     made = tuple(Path(one) for one in kept.cgroups) if same_boot else ()
     cgroups.end_processes(made)
     if _network_is_ours(layout, kept):
@@ -55,7 +55,7 @@ def _network_is_ours(layout: Layout, kept: Record) -> bool:
     )
 
 
-def _kill(init: Identity) -> None:
+def end(init: Identity) -> None:
     """End the node's first process, and that one only; returns when all of its namespace is dead."""
     try:
         handle = os.pidfd_open(init.pid)
