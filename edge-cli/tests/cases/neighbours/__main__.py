@@ -8,6 +8,11 @@ import situations_disk
 import situations_each
 import situations_each_telemetry
 import situations_engine
+import situations_field_model
+import situations_field_serving
+import situations_field_sound
+import situations_field_telemetry
+import situations_field_webui
 import situations_model
 import situations_refused
 import situations_serving
@@ -23,6 +28,11 @@ __all__ = [
     "situations_each",
     "situations_each_telemetry",
     "situations_engine",
+    "situations_field_model",
+    "situations_field_serving",
+    "situations_field_sound",
+    "situations_field_telemetry",
+    "situations_field_webui",
     "situations_model",
     "situations_refused",
     "situations_serving",

@@ -49,14 +49,13 @@ def standing_refusal(recording: Recording, namespace: str, name: str) -> str:
 
 
 def _kin(recording: Recording, namespace: str, name: str) -> Iterator[Workload]:
-    """The Deployment of that name, and its ReplicaSets."""
+    """The Deployment of that name, and its ReplicaSets that want pods: those of old revisions want none."""
     for workload in recording.view(deployments).or_else(()):
         if (workload.namespace, workload.name) == (namespace, name):
             yield workload
     for workload in recording.view(replicasets).or_else(()):
-        if workload.namespace == namespace and (
-            workload.owner == ("Deployment", name) or workload.name == name
-        ):
+        mine = workload.owner == ("Deployment", name) or workload.name == name
+        if mine and workload.namespace == namespace and workload.replicas > 0:
             yield workload
 
 

@@ -32,6 +32,7 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
     KILLED = "killed"
     UNFIT = "unfit"
+    CACHE = "cache"
     FAULTED = "faulted"
     CRASHED = "crashed"
 
@@ -84,6 +85,11 @@ _PHRASES: dict[FailureKind, tuple[str, ...]] = {
     FailureKind.TIMEOUT: (r"timed out waiting for (?:llama|the)[ -](?:runner|server|model)",),
     FailureKind.KILLED: (r"(?:runner|llama[- ]server).{0,40}(?:signal: killed|no longer running: 9)",),
     FailureKind.UNFIT: (r"no kernel image is available",),
+    FailureKind.CACHE: (
+        r"cache .{0,40}requires flash",
+        r"cache quantization requires",
+        r"unsupported cache type",
+    ),
     FailureKind.FAULTED: (
         r"cuda error: (?:an )?(?:illegal|unspecified|misaligned|device-side|invalid)",
         r"ggml_assert\(|ggml_abort",
@@ -98,6 +104,11 @@ _PHRASES: dict[FailureKind, tuple[str, ...]] = {
     ),
 }
 _FAILURES = tuple((kind, re.compile("|".join(phrases), re.IGNORECASE)) for kind, phrases in _PHRASES.items())
+_COMPLAINT = re.compile(
+    r"\b(?:error|fatal|panic|fail(?:ed|ure)?|abort(?:ed)?|assert|unable|sig[a-z]{3,4})\b", re.IGNORECASE
+)
+"""What an engine says before it ends, whatever its words are."""
+_COMPLAINT_LIMIT = 160
 _STARTED = re.compile(r"(?:llama runner|llama[-_ ]server) started in|runner started in")
 _STARTING = re.compile(r"reloading runner|starting (?:llama[-_ ]server|runner|llama runner)", re.IGNORECASE)
 _CONTEXT = re.compile(r"(?:num_ctx[=: ]|KvSize:|-c |--ctx-size |n_ctx += +)(\d+)")
@@ -168,14 +179,22 @@ def standing_failure(lines: Iterable[LogLine]) -> LoadFailure | None:
     worst: LoadFailure | None = None
     order = list(FailureKind)
     last: datetime | None = None
+    complaint = ""
     for line in lines:
         last = line.at or last
         if _STARTED.search(line.message) or (line.status == _OK and line.path in _INFERENCE_PATHS):
-            worst = None
+            worst, complaint = None, ""
             continue
-        kind = failure_kind(line.raw) if line.status is None else None  # a request's line names no cause
+        if line.status is not None:
+            continue  # a request's line names no cause
+        kind = failure_kind(line.raw)
+        if kind is None and _COMPLAINT.search(line.raw):
+            complaint = line.raw.strip()[-_COMPLAINT_LIMIT:]
         if kind is not None and (worst is None or order.index(kind) <= order.index(worst.kind)):
-            worst = LoadFailure(kind, line.raw.strip(), line.at or last)
+            said = line.message.strip() if line.at is None else line.raw.strip()
+            if kind is FailureKind.CRASHED and complaint:
+                said = f"{complaint} / {said}"  # that the engine ended says less than its own last complaint
+            worst = LoadFailure(kind, said, line.at or last)
     return worst
 
 

@@ -15,6 +15,8 @@ PLACEMENT_REASONS = (
     "CardHeldByOthers",
     "AsksTooMuch",
     "LayersLimited",
+    "CardKeptFree",
+    "CardHeldByOtherModels",
     "NoGpuInContainer",
     "OnCpu",
     "PartlyOnCpu",
@@ -113,6 +115,10 @@ def _short(observed: ProfileState, model: LoadedModel) -> Result:
             f"{model.name} is {where}: its parameter num_gpu is {num_gpu:.0f}, which limits the layers there",
             model=model.name,
         )
+    if observed.libraries != {"cpu"} and memory and (kept := _kept(observed, model, memory)) is not None:
+        return failed(
+            kept[0], f"{model.name} is {where} ({size:.0f} MiB, {asked}): {kept[1]}", model=model.name
+        )
     if observed.libraries == {"cpu"}:
         return failed(
             "NoGpuInContainer",
@@ -121,6 +127,23 @@ def _short(observed: ProfileState, model: LoadedModel) -> Result:
         )
     reason = "OnCpu" if model.vram_bytes == 0 else "PartlyOnCpu"
     return failed(reason, f"{model.name} is {where} ({size:.0f} MiB, {asked})", model=model.name)
+
+
+def _kept(observed: ProfileState, model: LoadedModel, memory_mib: float) -> tuple[str, str] | None:
+    """Reason and words, where a setting or another model keeps the card's room; None where neither does."""
+    size = model.size_bytes / MIB
+    reserved = observed.setting("OLLAMA_GPU_OVERHEAD")
+    if reserved.isdecimal() and size + int(reserved) / MIB > memory_mib - _headroom(memory_mib):
+        return "CardKeptFree", (
+            f"OLLAMA_GPU_OVERHEAD={reserved} keeps {int(reserved) / MIB:.0f} of {memory_mib:.0f} MiB of the"
+            " card free of it"
+        )
+    others = [each for each in observed.loaded.value if each.name != model.name and each.vram_bytes > 0]
+    held = sum(each.vram_bytes for each in others) / MIB
+    if held and size + held > memory_mib - _headroom(memory_mib):
+        named = ", ".join(f"{each.name} ({each.vram_bytes / MIB:.0f} MiB)" for each in others)
+        return "CardHeldByOtherModels", f"another model of the same Ollama has the card's memory: {named}"
+    return None
 
 
 def _headroom(memory_mib: float) -> float:

@@ -1,19 +1,19 @@
 """Why a container that has its image does not run, or does not stay."""
 
-from datetime import timedelta
-
 from edge_llm_tests.contract import Result, failed, unknown
 from edge_llm_tests.objects import Container, Event, Pod
 from edge_llm_tests.reads import see
 
 from llm_observability_stack.serving.memory_kill import killed_container, killed_inside
 from llm_observability_stack.serving.observe import STARTING, ServingState
+from llm_observability_stack.serving.unsteady import diagnose_flapping
 from llm_observability_stack.serving.where import Where
 
-__all__ = ["CRASH_REASONS", "diagnose_container", "diagnose_evictions", "diagnose_pod"]
+__all__ = ["CRASH_REASONS", "diagnose_container", "diagnose_pod"]
 
 CRASH_REASONS = (
     "Evicted",
+    "LocalStorageLimit",
     "OomKilled",
     "HookFailed",
     "ListensOnLoopback",
@@ -30,32 +30,10 @@ CRASH_REASONS = (
     "NotReady",
     "Starting",
 )
-_RECENT_EVICTION = timedelta(hours=1)
-_EVICTIONS = 2
 _CONFIG = frozenset({"CreateContainerConfigError"})
 _CANNOT = frozenset({"CreateContainerError", "RunContainerError", "StartError", "ContainerCannotRun"})
 _TAIL_LINES = 3
 _TAIL_LIMIT = 240
-
-
-def diagnose_evictions(observed: ServingState) -> Result | None:
-    """Whether the node evicts Ollama again and again, and it is not back; None where it does not."""
-    one = observed.installation
-    if one is None or any(pod.ready for pod in observed.live_pods):
-        return None
-    evicted = [
-        pod
-        for pod in one.pods
-        if pod.reason == "Evicted" and (pod.created is None or observed.now - pod.created < _RECENT_EVICTION)
-    ]
-    recent = [event for event in observed.about(one.namespace, one.name, "Pod") if event.reason == "Evicted"]
-    if len(evicted) + len(recent) < _EVICTIONS:
-        return None
-    said = evicted[-1].message if evicted else recent[-1].message
-    return failed(
-        "Evicted",
-        f"{one.path} was evicted {max(len(evicted), len(recent))} times of late, the last time: {said}",
-    )
 
 
 def diagnose_pod(observed: ServingState, pod: Pod) -> Result | None:
@@ -65,7 +43,7 @@ def diagnose_pod(observed: ServingState, pod: Pod) -> Result | None:
             return found
     if not pod.ready:
         return _not_ready(observed, pod)
-    return killed_inside(observed, pod)
+    return killed_inside(observed, pod) or diagnose_flapping(observed, pod)
 
 
 def diagnose_container(observed: ServingState, pod: Pod, container: Container) -> Result | None:

@@ -6,6 +6,7 @@ from edge_llm_tests.ollama import PresentModel, canonical
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.provisioning import PROVISIONING_REASONS, diagnose_provisioning
 from llm_observability_stack.serving.spec import ModelPromise
+from llm_observability_stack.serving.store import passing_store
 
 __all__ = ["PRESENCE_REASONS", "diagnose_absent", "diagnose_unlisted", "diagnose_weights"]
 
@@ -16,6 +17,7 @@ PRESENCE_REASONS = (
     "WrongDigest",
     "EmptyModel",
     "StoreUnreadable",
+    "StoreNotKept",
     *PROVISIONING_REASONS,
 )
 _STORE_WORDS = (
@@ -56,6 +58,13 @@ def diagnose_absent(
             independent=True,
             model=promise.name,
             other=same[0].name,
+        )
+    asking = observed.asking
+    if not present and asking is not None and (passing := passing_store(asking)):
+        return failed(
+            "StoreNotKept",
+            f"{absent}; {asking.where} keeps its models where they go with the pod: {passing}",
+            model=promise.name,
         )
     return failed("Absent", absent, independent=True, model=promise.name)
 

@@ -18,18 +18,41 @@ PROVISIONING_REASONS = (
     "PullUnreachable",
     "PullCorrupted",
     "NoSpaceForModel",
+    "StoreReadOnly",
     "NoSuchModel",
     "PullNeedsNewerEngine",
 )
+_OF_THE_DISK = "StoreReadOnly"
+"""What the kernel may have done to the disk below: then nothing of the pull itself is at fault."""
 _OWN_JOB = "ollama-models"
+_OF_A_PULL = ("pull", "download", "registry", "-partial")
 _SAID_LIMIT = 240
 _WORDS = (
-    (("digest mismatch", "must be downloaded again", "unexpected eof"), "PullCorrupted"),
+    (("digest mismatch", "must be downloaded again"), "PullCorrupted"),
     (("no space left", "disk quota"), "NoSpaceForModel"),
+    (("read-only file system",), "StoreReadOnly"),
     (("newer version of ollama",), "PullNeedsNewerEngine"),
     (("file does not exist", "manifest unknown", "no such model"), "NoSuchModel"),
     (
-        ("no such host", "dial tcp", "i/o timeout", "x509", "tls", "connection refused", "proxyconnect"),
+        (
+            "no such host",
+            "server misbehaving",
+            "name resolution",
+            "dial tcp",
+            "i/o timeout",
+            "deadline exceeded",
+            "connection timed out",
+            "unreachable",
+            "no route to host",
+            "connection reset",
+            "connection refused",
+            "broken pipe",
+            "eof",
+            "max retries exceeded",
+            "x509",
+            "tls",
+            "proxyconnect",
+        ),
         "PullUnreachable",
     ),
 )
@@ -76,10 +99,11 @@ def _of_pod(pod: Pod, promise: ModelPromise) -> Result | None:
         for state in (container.state, container.last_state):
             if state.terminated and state.exit_code != 0:
                 said = " ".join(state.message.split())[-_SAID_LIMIT:] or state.terminated
+                reason = pull_reason(said)
                 return failed(
-                    pull_reason(said),
+                    reason,
                     f"model {promise.name} is not present: pod {pod.path} that is to bring it fails: {said}",
-                    independent=True,
+                    independent=reason != _OF_THE_DISK,
                     **where,
                 )
         if container.state.running:
@@ -96,7 +120,7 @@ def _of_log(observed: ServingState, promise: ModelPromise) -> Result | None:
     """What Ollama's own log says of the last pull, where it failed in words that are known."""
     for line in reversed(observed.log.or_else(())):
         lower = line.raw.lower()
-        if line.status is None and ("pull" in lower or "download" in lower or "registry" in lower):
+        if line.status is None and any(word in lower for word in _OF_A_PULL):
             reason = pull_reason(line.raw)
             if reason == "PullFails":
                 continue
@@ -104,7 +128,7 @@ def _of_log(observed: ServingState, promise: ModelPromise) -> Result | None:
                 reason,
                 f"model {promise.name} is not present; Ollama's log says of a pull: "
                 f"{line.raw.strip()[-_SAID_LIMIT:]}",
-                independent=True,
+                independent=reason != _OF_THE_DISK,
                 model=promise.name,
             )
     return None

@@ -24,10 +24,12 @@ LOAD_REASONS = (
     "LoadTimeout",
     "RunnerKilled",
     "EngineUnfitForCard",
+    "CacheNeedsFlashAttention",
     "RunnerCrashed",
 )
 RESIDENCY_REASONS = (
     "NotResident",
+    "PushedOut",
     "KeepAliveShort",
     "OtherWeightsLoaded",
     "Reloading",
@@ -44,6 +46,10 @@ _OF_KIND = {
     FailureKind.TIMEOUT: ("LoadTimeout", "loading takes longer than OLLAMA_LOAD_TIMEOUT"),
     FailureKind.KILLED: ("RunnerKilled", "the engine is killed while it loads"),
     FailureKind.UNFIT: ("EngineUnfitForCard", "the engine was built without this generation of cards"),
+    FailureKind.CACHE: (
+        "CacheNeedsFlashAttention",
+        "a quantised KV cache was asked for without flash attention",
+    ),
     FailureKind.FAULTED: ("RunnerCrashed", "the engine fails in its computation and ends"),
     FailureKind.CRASHED: ("RunnerCrashed", "the engine ends while it loads or serves"),
 }
@@ -161,6 +167,16 @@ def _unloaded(observed: ServingState, promise: ModelPromise) -> Result:
     if young and not history:
         return unknown(
             "JustStarted", f"pod {young[0].path} has just started, and {promise.name} is to be loaded again"
+        )
+    others = sorted({each.name for each in observed.loaded.value})
+    room = observed.asking.container.env.get("OLLAMA_MAX_LOADED_MODELS", "") if observed.asking else ""
+    if others and room.isdecimal() and 0 < int(room) <= len(others):
+        return failed(
+            "PushedOut",
+            f"{promise.name} is not loaded, the profile promises it resident: {', '.join(others)} is loaded"
+            f" in its place, and OLLAMA_MAX_LOADED_MODELS={room} leaves no room for another model",
+            model=promise.name,
+            other=others[0],
         )
     return failed(
         "NotResident",

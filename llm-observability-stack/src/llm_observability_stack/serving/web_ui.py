@@ -37,12 +37,20 @@ class WebUi(msgspec.Struct, frozen=True):
         """Base URLs of the Ollamas that it is told to ask; empty where its own settings decide."""
         for container in self._containers:
             env = container.env
-            found = (
-                env.get("OLLAMA_BASE_URLS") or env.get("OLLAMA_BASE_URL") or env.get("OLLAMA_API_BASE_URL")
-            )
+            found = env.get("OLLAMA_BASE_URLS") or env.get("OLLAMA_BASE_URL")
+            if not found:  # the name of before, whose value did end in /api
+                found = env.get("OLLAMA_API_BASE_URL", "").removesuffix("/").removesuffix("/api")
             if found:
                 return tuple(each.strip() for each in found.split(";") if each.strip())
         return ()
+
+    @property
+    def asks_no_ollama(self) -> str:
+        """The setting by which it asks no Ollama at all; empty where it does."""
+        for container in self._containers:
+            if (given := container.env.get("ENABLE_OLLAMA_API", "")).lower() in ("false", "0"):
+                return f"ENABLE_OLLAMA_API={given}"
+        return ""
 
     @property
     def reference(self) -> str:
@@ -124,6 +132,19 @@ def loopback(url: str) -> bool:
     """Whether a URL leads to the container itself, or to a host name that Docker alone knows."""
     address = url.partition("://")[2] or url
     return address.rpartition("@")[2].lower().startswith(_LOOPBACK)
+
+
+def misspelt(url: str) -> str:
+    """What is wrong with the form of a URL that leads to the right Service; empty where nothing is."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+    except ValueError:
+        return ""
+    if parts.scheme == "https":
+        return "speaks https, Ollama itself answers http only"
+    if path := parts.path.strip("/"):
+        return f"has the path /{path}, to which Open WebUI adds its own /api: Ollama answers 404"
+    return ""
 
 
 def in_cluster(url: str) -> tuple[str, str, int] | None:

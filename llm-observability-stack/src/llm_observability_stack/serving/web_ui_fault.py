@@ -8,7 +8,7 @@ from edge_llm_tests.reads import ApiRead
 
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.reach import ready_addresses
-from llm_observability_stack.serving.web_ui import WebUi, in_cluster, loopback
+from llm_observability_stack.serving.web_ui import WebUi, in_cluster, loopback, misspelt
 from llm_observability_stack.serving.where import Where
 
 __all__ = ["WEB_UI_REASONS", "diagnose_backends", "diagnose_health", "diagnose_web_ui_pods"]
@@ -154,6 +154,14 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
     if one is None:
         return None
     _ = observed.services.value
+    if switch := found.asks_no_ollama:
+        return failed(
+            "WrongBackend",
+            f"Open WebUI {found.namespace}/{found.name} asks no Ollama at all: {switch}",
+            independent=True,
+            namespace=found.namespace,
+            workload=found.reference,
+        )
     reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
     wrong = []
     for url in found.backends:
@@ -170,6 +178,8 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
             wrong.append(f"{url} names no Service of Ollama ({one.path})")
         elif port not in ports:
             wrong.append(f"{url} asks port {port}, the Service has {sorted(ports)}")
+        elif form := misspelt(url):
+            wrong.append(f"{url} {form}")
     if not wrong or len(wrong) < len(found.backends):
         return None
     return failed(

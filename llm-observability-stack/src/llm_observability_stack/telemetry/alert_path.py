@@ -2,13 +2,17 @@
 
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from llm_observability_stack.telemetry.addresses import service_of
 from llm_observability_stack.telemetry.observe import TelemetryState
+from llm_observability_stack.telemetry.prometheus_api import Alertmanagers
 from llm_observability_stack.telemetry.roles import ALERTMANAGER
 
-__all__ = ["lost_alerts", "why_not_found"]
+__all__ = ["lost_alerts", "sent_elsewhere", "why_not_found"]
 
+_ALERTS_PATH = "/api/v2/alerts"
+_OLD_ALERTS_PATH = "/api/v1/alerts"
 _DELIVERY = timedelta(minutes=5)  # sent at each evaluation, then grouped: five minutes are ample
 
 
@@ -52,3 +56,19 @@ def lost_alerts(
     }
     due = frozenset(name for name in firing if name not in since or observed.now - since[name] > _DELIVERY)
     return due if due and not due & arrived else frozenset()
+
+
+def sent_elsewhere(observed: TelemetryState) -> str:
+    """Where Prometheus sends alerts, if that is not where this Alertmanager takes them; else empty."""
+    for url in observed.alertmanagers.or_else(Alertmanagers((), ())).active:
+        path = urlsplit(url).path
+        if path.endswith(_OLD_ALERTS_PATH):
+            return (
+                f"Prometheus sends to {url}: the API version v1, which Alertmanager has given up since 0.27"
+            )
+        if path != _ALERTS_PATH:
+            return (
+                f"Prometheus sends to {url}: under the path prefix {path.removesuffix(_ALERTS_PATH) or '/'},"
+                " while Alertmanager answers without one"
+            )
+    return ""

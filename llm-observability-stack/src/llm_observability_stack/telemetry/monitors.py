@@ -68,6 +68,11 @@ class PrometheusObject(Meta, frozen=True):
         return integer(self.raw, "spec", "replicas", default=1)
 
     @property
+    def paused(self) -> bool:
+        """Whether the operator leaves it as it is."""
+        return flag(self.raw, "spec", "paused")
+
+    @property
     def retention_size(self) -> str:
         """Its cap on the size of the database; empty for none."""
         return text(self.raw, "spec", "retentionSize")

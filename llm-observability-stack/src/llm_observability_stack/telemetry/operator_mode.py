@@ -7,6 +7,7 @@ import msgspec
 from edge_llm_tests.reads import see
 
 from llm_observability_stack.telemetry.monitors import Monitor, selection
+from llm_observability_stack.telemetry.not_applied import not_applied
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.roles import COMPANIONS, GPU_EXPORTER, OPERATOR
 from llm_observability_stack.telemetry.spec import TelemetrySpec
@@ -102,7 +103,11 @@ def _scraped(observed: TelemetryState, role: str) -> bool:
 def _operator_idle(observed: TelemetryState, role: str) -> MonitorFault | None:
     """That nobody makes a scrape configuration of a sound monitor, for the operator itself does not run."""
     trouble = observed.trouble(OPERATOR)
-    if trouble is None or not observed.targets.seen:
+    if not observed.targets.seen:
+        return None
+    if why := not_applied(observed):
+        return MonitorFault("NotApplied", f"the monitor of the {role} is sound and not applied: {why}")
+    if trouble is None:
         return None
     message = f"the monitor of the {role} is sound and not applied: Prometheus operator {trouble.message}"
     return MonitorFault("OperatorDown", message, trouble.namespace, trouble.pod)

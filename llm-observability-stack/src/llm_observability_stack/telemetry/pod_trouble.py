@@ -10,6 +10,7 @@ from edge_llm_tests.objects import Container, Event, Pod
 __all__ = ["Trouble", "pod_trouble", "worst_trouble"]
 
 _DISK_FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+_DENIED = re.compile(r"permission denied|operation not permitted|read-only file system", re.IGNORECASE)
 _IMAGE_WAITS = (
     "ErrImagePull",
     "ImagePullBackOff",
@@ -39,6 +40,11 @@ class Trouble(msgspec.Struct, frozen=True):
     message: str
     namespace: str
     pod: str
+
+    @property
+    def denied(self) -> bool:
+        """Whether it crashes over a file that it may not open or write."""
+        return self.kind == "Crashing" and _DENIED.search(self.message) is not None
 
 
 def pod_trouble(pod: Pod, now: datetime, events: Sequence[Event] = (), log: str = "") -> Trouble | None:
@@ -87,12 +93,13 @@ def pod_trouble(pod: Pod, now: datetime, events: Sequence[Event] = (), log: str 
         ):
             code = last.exit_code if last.exit_code is not None else state.exit_code
             killed = next((each for each in reversed(told) if "probe failed" in each.lower()), "")
-            why = killed or _last_words(log) or last.message or state.message or (told[-1] if told else "")
+            said = killed or _last_words(log) or _last_words(last.message) or state.message
+            why = _telling(said or (told[-1] if told else ""))
             ended = f", last exit code {code}" if code is not None else ""
             return trouble(
                 "Crashing",
                 f"{pod.path}: container {container.name} is in {state.waiting or state.terminated} after "
-                f"{container.restarts} restarts{ended}" + (f": {why[:_SAID_LIMIT]}" if why else ""),
+                f"{container.restarts} restarts{ended}" + (f": {why}" if why else ""),
             )
     return _not_ready(pod, now, told)
 
@@ -131,8 +138,14 @@ def _line(text: str, pattern: re.Pattern[str]) -> str:
 
 def _last_words(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
+    denied = [line for line in lines if _DENIED.search(line)]
     marked = [line for line in lines if re.search(r"\b(error|fatal|panic)\b", line, re.IGNORECASE)]
-    return (marked or lines or [""])[-1]
+    return (denied or marked or lines or [""])[-1]
+
+
+def _telling(line: str) -> str:
+    """The part of a line that tells the cause: Go programs write it last, as `err=`."""
+    return line if len(line) <= _SAID_LIMIT else f"... {line[-_SAID_LIMIT:]}"
 
 
 def _age(span: timedelta) -> str:

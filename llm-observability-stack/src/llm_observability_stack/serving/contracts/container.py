@@ -2,10 +2,11 @@
 
 from edge_llm_tests.contract import Result, contract, passed, unknown
 
-from llm_observability_stack.serving.crash import CRASH_REASONS, diagnose_evictions, diagnose_pod
+from llm_observability_stack.serving.crash import CRASH_REASONS, diagnose_pod
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.pull import PULL_REASONS, diagnose_pull
 from llm_observability_stack.serving.spec import ServingSpec
+from llm_observability_stack.serving.unsteady import diagnose_evictions
 
 __all__ = ["image", "running"]
 

@@ -2,7 +2,8 @@
 
 from edge_llm_tests.contract import Result, contract, failed, passed, unknown
 
-from llm_observability_stack.telemetry.alert_path import lost_alerts, why_not_found
+from llm_observability_stack.telemetry.alert_path import lost_alerts, sent_elsewhere, why_not_found
+from llm_observability_stack.telemetry.not_applied import not_applied, rules_passed_by
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble
 from llm_observability_stack.telemetry.refused import parked, refused
@@ -15,7 +16,7 @@ __all__ = ["CONTRACTS", "alertmanager", "alerts", "dashboards", "rules"]
 @contract(
     "telemetry.rules",
     "the promised rule groups are loaded and can be evaluated",
-    reasons=("RulesMissing", "RulesEmpty", "RuleFailing"),
+    reasons=("RulesMissing", "NotApplied", "RulesEmpty", "RuleFailing"),
     after=("gpu.node-ready", "telemetry.prometheus"),
 )
 def rules(spec: TelemetrySpec, observed: TelemetryState) -> Result:
@@ -24,7 +25,10 @@ def rules(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     absent = [name for name in spec.rule_groups if name not in loaded]
     if absent:
         have = ", ".join(sorted(loaded)) or "none"
-        return failed("RulesMissing", f"rule group {', '.join(absent)} is not loaded; loaded: {have}")
+        message = f"rule group {', '.join(absent)} is not loaded; loaded: {have}"
+        if why := not_applied(observed):
+            return failed("NotApplied", f"{message}; {why}")
+        return failed("RulesMissing", message + rules_passed_by(observed))
     groups = [loaded[name] for name in spec.rule_groups]
     empty = [group.name for group in groups if not any(rule.alerting for rule in group.rules)]
     if empty or not groups:
@@ -76,7 +80,7 @@ def _down(message: str, trouble: Trouble) -> Result:
 @contract(
     "telemetry.alerts",
     "what fires in Prometheus arrives in Alertmanager",
-    reasons=("AlertsLost",),
+    reasons=("AlertsLost", "AlertsSentElsewhere"),
     after=("telemetry.prometheus", "telemetry.rules", "telemetry.alertmanager"),
 )
 def alerts(spec: TelemetrySpec, observed: TelemetryState) -> Result:
@@ -85,9 +89,10 @@ def alerts(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     arrived = observed.alertmanager_alerts.value
     lost = lost_alerts(observed, firing, arrived)
     if lost:
-        return failed(
-            "AlertsLost", f"firing in Prometheus and unknown to Alertmanager: {', '.join(sorted(lost))}"
-        )
+        message = f"firing in Prometheus and unknown to Alertmanager: {', '.join(sorted(lost))}"
+        if elsewhere := sent_elsewhere(observed):
+            return failed("AlertsSentElsewhere", f"{message}; {elsewhere}")
+        return failed("AlertsLost", message)
     if not firing:
         return passed("no alert fires, so none has to arrive")
     return passed(f"arrived: {', '.join(sorted(firing & arrived)) or 'none old enough'}")

@@ -57,6 +57,7 @@ def monitoring_crds(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "PrometheusRefused",
         "PrometheusOutOfMemory",
         "PrometheusDiskFull",
+        "PrometheusStoreDenied",
         "PrometheusImageUnavailable",
         "PrometheusUnschedulable",
         "PrometheusCrashing",
@@ -79,7 +80,7 @@ def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         if trouble.kind == "Starting":
             return unknown("PrometheusStarting", f"Prometheus is starting: {trouble.message}")
         return failed(
-            _TROUBLES[trouble.kind],
+            "PrometheusStoreDenied" if trouble.denied else _TROUBLES[trouble.kind],
             f"Prometheus: {trouble.message}",
             namespace=trouble.namespace,
             pod=trouble.pod,
@@ -105,6 +106,7 @@ def prometheus(spec: TelemetrySpec, observed: TelemetryState) -> Result:
         "MonitorMatchesNoService",
         "MonitorPortUnknown",
         "OperatorDown",
+        "NotApplied",
         "SelectorUndecided",
     ),
     after=("gpu.api", "telemetry.monitoring-crds"),
