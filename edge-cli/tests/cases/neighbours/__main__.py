@@ -9,9 +9,11 @@ import situations_each
 import situations_each_telemetry
 import situations_engine
 import situations_field_model
+import situations_field_more
 import situations_field_serving
 import situations_field_sound
 import situations_field_telemetry
+import situations_field_watch
 import situations_field_webui
 import situations_model
 import situations_refused
@@ -29,9 +31,11 @@ __all__ = [
     "situations_each_telemetry",
     "situations_engine",
     "situations_field_model",
+    "situations_field_more",
     "situations_field_serving",
     "situations_field_sound",
     "situations_field_telemetry",
+    "situations_field_watch",
     "situations_field_webui",
     "situations_model",
     "situations_refused",

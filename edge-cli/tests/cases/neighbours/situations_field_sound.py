@@ -314,6 +314,28 @@ def claim_without_consumer(box: Box) -> None:
     )
 
 
+@situation(CPU, "Somebody else's claim asks local-path for what it does not do")
+def claim_of_another(box: Box) -> None:
+    for name, phase in (("shared-data", "Pending"), ("old-data", "Lost")):
+        claim = copy.deepcopy(box.item(CLAIMS, "ollama"))
+        claim["metadata"] |= {
+            "name": name,
+            "namespace": "team-a",
+            "uid": f"00000000-0000-4000-8000-{len(name):012d}",
+        }
+        claim["spec"] |= {"accessModes": ["ReadWriteMany"]}
+        claim["spec"].pop("volumeName")
+        claim["status"] = {"phase": phase}
+        box.items(CLAIMS).append(claim)
+    box.event(
+        "PersistentVolumeClaim",
+        "team-a",
+        "shared-data",
+        "ProvisioningFailed",
+        'failed to provision volume with StorageClass "local-path": NodePath only supports ReadWriteOnce and ReadWriteOncePod (1.22+) access modes',
+    )
+
+
 @situation(CPU, "Ollama as a StatefulSet, as Open WebUI's manifests bring it")
 def statefulset_serves(box: Box) -> None:
     as_statefulset(box)

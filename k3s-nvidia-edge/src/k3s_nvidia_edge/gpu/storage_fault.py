@@ -2,15 +2,16 @@
 
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
-from edge_llm_tests.objects import Event, Pod
+from edge_llm_tests.objects import Event, Pod, pods
 from edge_llm_tests.objects.meta import Meta
 
 from k3s_nvidia_edge.fault import Fault
 
-__all__ = ["Claim", "claims", "provisioner_fault", "waiting_claim_fault"]
+__all__ = ["Claim", "claims", "lost_claim", "provisioner_fault", "waiting_claim_fault"]
 
 _FAILED = ("ProvisioningFailed",)
-_NO_CLASS = "not found"
+_ASKED_AMISS = ("not found", "only supports", "not supported", "unsupported", "invalid")
+"""What a provisioner says of a claim that asks for what it does not have: it works, the claim is wrong."""
 
 
 class Claim(Meta, frozen=True):
@@ -47,6 +48,19 @@ def provisioner_fault(provisioners: tuple[Pod, ...]) -> Fault | None:
     )
 
 
+def lost_claim(found: tuple[Claim, ...], recording: Recording) -> Claim | None:
+    """The first claim without its volume that a pod waits for; what nobody uses is left to its owner."""
+    used = {
+        (pod.namespace, text(volume, "persistentVolumeClaim", "claimName"))
+        for pod in recording.view(pods).value
+        if not pod.finished
+        for volume in pod.spec.volumes
+    }
+    return next(
+        (each for each in found if each.phase == "Lost" and (each.namespace, each.name) in used), None
+    )
+
+
 def waiting_claim_fault(
     waiting: tuple[Claim, ...], events: tuple[Event, ...], *, provisioner: bool
 ) -> Fault | None:
@@ -54,7 +68,7 @@ def waiting_claim_fault(
     for claim in waiting:
         about = {"namespace": claim.namespace, "claim": claim.name}
         said = _last_failure(claim, events)
-        if said and _NO_CLASS not in said:
+        if said and not any(word in said.lower() for word in _ASKED_AMISS):
             return Fault(
                 "ProvisioningFailed", f"no volume could be made for claim {claim.path}: {said[:200]}", about
             )

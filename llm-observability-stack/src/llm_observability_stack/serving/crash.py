@@ -21,6 +21,7 @@ CRASH_REASONS = (
     "OtherPlatform",
     "InitFailed",
     "ConfigMissing",
+    "ConfigRefused",
     "CannotStart",
     "CrashLoop",
     "Ended",
@@ -60,6 +61,14 @@ def diagnose_container(observed: ServingState, pod: Pod, container: Container) -
         return failed(
             "HookFailed",
             f"the postStart hook of container {container.name} of pod {pod.path} fails: {said}",
+            independent=True,
+            **where,
+        )
+    if waiting in _CONFIG and "not found" not in container.state.message.lower():
+        return failed(
+            "ConfigRefused",
+            f"container {container.name} of pod {pod.path} cannot be made as it is configured: "
+            f"{container.state.message}",
             independent=True,
             **where,
         )

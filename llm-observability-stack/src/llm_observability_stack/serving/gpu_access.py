@@ -67,7 +67,7 @@ def diagnose_access(observed: ServingState, promise: GpuPromise, asking: Asking)
         )
     if (named := _by_name(observed, promise, asking, asked)) is not None:
         return named
-    if (hidden := _by_environment(asking)) is not None:
+    if (hidden := _by_environment(asking) or _hidden_by_name(observed, asking)) is not None:
         return hidden
     tag = asking.container.image.partition("@")[0].rpartition(":")[2]
     if "rocm" in tag.lower():
@@ -131,6 +131,26 @@ def _by_environment(asking: Asking) -> Result | None:
             independent=True,
         )
     return None
+
+
+def _hidden_by_name(observed: ServingState, asking: Asking) -> Result | None:
+    """A setting that leaves the engine no card, where the engine indeed found none."""
+    if engine_libraries(observed.log.or_else(())) != {"cpu"}:
+        return None
+    visible, given = (
+        asking.container.env.get(name, "") for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+    )
+    if visible:
+        said = (
+            f"CUDA_VISIBLE_DEVICES={visible}, and the engine found no GPU: what it was given is none of these"
+        )
+    elif given.lower() in ("void", "none"):
+        said = (
+            f"NVIDIA_VISIBLE_DEVICES={given}, by which the runtime brings no card, and the engine found none"
+        )
+    else:
+        return None
+    return failed("DevicesHidden", f"{asking.where} sets {said}", independent=True)
 
 
 def _by_runtime(observed: ServingState, promise: GpuPromise, asking: Asking, asked: dict[str, int]) -> Result:

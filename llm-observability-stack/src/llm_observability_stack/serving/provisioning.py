@@ -22,8 +22,7 @@ PROVISIONING_REASONS = (
     "NoSuchModel",
     "PullNeedsNewerEngine",
 )
-_OF_THE_DISK = "StoreReadOnly"
-"""What the kernel may have done to the disk below: then nothing of the pull itself is at fault."""
+_OF_A_NAME = ("no such host", "server misbehaving", "name resolution", "lookup ")
 _OWN_JOB = "ollama-models"
 _OF_A_PULL = ("pull", "download", "registry", "-partial")
 _SAID_LIMIT = 240
@@ -62,6 +61,11 @@ def pull_reason(said: str) -> str:
     """The reason behind the words of a failed pull."""
     lower = said.lower()
     return next((reason for words, reason in _WORDS if any(word in lower for word in words)), "PullFails")
+
+
+def _own(reason: str, said: str) -> bool:
+    """Whether a pull fails by itself: not where the disk or the cluster's names may be at fault."""
+    return reason != "StoreReadOnly" and not any(word in said.lower() for word in _OF_A_NAME)
 
 
 def diagnose_provisioning(observed: ServingState, promise: ModelPromise) -> Result | None:
@@ -103,7 +107,7 @@ def _of_pod(pod: Pod, promise: ModelPromise) -> Result | None:
                 return failed(
                     reason,
                     f"model {promise.name} is not present: pod {pod.path} that is to bring it fails: {said}",
-                    independent=reason != _OF_THE_DISK,
+                    independent=_own(reason, said),
                     **where,
                 )
         if container.state.running:
@@ -128,7 +132,7 @@ def _of_log(observed: ServingState, promise: ModelPromise) -> Result | None:
                 reason,
                 f"model {promise.name} is not present; Ollama's log says of a pull: "
                 f"{line.raw.strip()[-_SAID_LIMIT:]}",
-                independent=reason != _OF_THE_DISK,
+                independent=_own(reason, line.raw),
                 model=promise.name,
             )
     return None

@@ -9,6 +9,7 @@ from edge_llm_tests.fields import text
 from edge_llm_tests.objects import Pod
 from edge_llm_tests.ollama import FailureKind, canonical, failure_kind, loads, standing_failure
 
+from llm_observability_stack.serving.keep_alive import short_keep_alive
 from llm_observability_stack.serving.observe import ServingState
 from llm_observability_stack.serving.spec import ModelPromise
 
@@ -31,6 +32,7 @@ RESIDENCY_REASONS = (
     "NotResident",
     "PushedOut",
     "KeepAliveShort",
+    "ServerKeepAliveShort",
     "OtherWeightsLoaded",
     "Reloading",
     "CardMemory",
@@ -137,6 +139,13 @@ def diagnose_residency(observed: ServingState, promise: ModelPromise) -> Result 
         )
     left = found.expires_at - observed.now if found.expires_at is not None else None
     if left is not None and timedelta(0) < left < _FOR_EVER:
+        if told := short_keep_alive(observed):
+            return failed(
+                "ServerKeepAliveShort",
+                f"{promise.name} is resident now and expires at {found.expires_at}, in {left}: {told}, while"
+                " the profile promises it for ever",
+                model=promise.name,
+            )
         return failed(
             "KeepAliveShort",
             f"{promise.name} is resident now and expires at {found.expires_at}, in {left}: the profile "
@@ -167,6 +176,12 @@ def _unloaded(observed: ServingState, promise: ModelPromise) -> Result:
     if young and not history:
         return unknown(
             "JustStarted", f"pod {young[0].path} has just started, and {promise.name} is to be loaded again"
+        )
+    if told := short_keep_alive(observed):
+        return failed(
+            "ServerKeepAliveShort",
+            f"{promise.name} is not loaded, the profile promises it resident: {told}, and unloads it then",
+            model=promise.name,
         )
     others = sorted({each.name for each in observed.loaded.value})
     room = observed.asking.container.env.get("OLLAMA_MAX_LOADED_MODELS", "") if observed.asking else ""

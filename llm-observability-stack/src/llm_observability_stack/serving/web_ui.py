@@ -53,6 +53,15 @@ class WebUi(msgspec.Struct, frozen=True):
         return ""
 
     @property
+    def openai_backends(self) -> tuple[str, ...]:
+        """Base URLs of what it asks by the OpenAI API, which Ollama speaks too."""
+        found = (
+            container.env.get("OPENAI_API_BASE_URLS") or container.env.get("OPENAI_API_BASE_URL", "")
+            for container in self._containers
+        )
+        return tuple(each.strip() for urls in found for each in urls.split(";") if each.strip())
+
+    @property
     def reference(self) -> str:
         """`<kind>/<name>`, as kubectl takes it."""
         return f"{'deployment' if self.workload else 'pod'}/{self.name}"

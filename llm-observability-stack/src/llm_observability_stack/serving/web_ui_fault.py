@@ -154,7 +154,11 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
     if one is None:
         return None
     _ = observed.services.value
-    if switch := found.asks_no_ollama:
+    reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
+    by_openai = [place[:2] for url in found.openai_backends if (place := in_cluster(url)) is not None]
+    if (switch := found.asks_no_ollama) and not any(
+        (name, namespace or found.namespace) in reached for name, namespace in by_openai
+    ):
         return failed(
             "WrongBackend",
             f"Open WebUI {found.namespace}/{found.name} asks no Ollama at all: {switch}",
@@ -162,9 +166,8 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
             namespace=found.namespace,
             workload=found.reference,
         )
-    reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
     wrong = []
-    for url in found.backends:
+    for url in () if switch else found.backends:
         if loopback(url):
             if not found.bundled:
                 wrong.append(f"{url} leads to its own container, where no Ollama is")

@@ -9,7 +9,7 @@ from k3s_nvidia_edge.gpu.dns_fault import dns_fault
 from k3s_nvidia_edge.gpu.node_fault import flapping_fault, node_fault
 from k3s_nvidia_edge.gpu.observe import GpuState
 from k3s_nvidia_edge.gpu.spec import GpuSpec
-from k3s_nvidia_edge.gpu.storage_fault import provisioner_fault, waiting_claim_fault
+from k3s_nvidia_edge.gpu.storage_fault import lost_claim, provisioner_fault, waiting_claim_fault
 from k3s_nvidia_edge.gpu.store_fault import store_refusal
 from k3s_nvidia_edge.gpu.trouble import TroubleKind
 
@@ -191,10 +191,9 @@ def storage(spec: GpuSpec, observed: GpuState) -> Result:
     if fault := provisioner_fault(provisioners):
         return fault.result
     claims = observed.claims
-    if lost := [claim for claim in claims if claim.phase == "Lost"]:
-        first = lost[0]
-        said = f"claim {first.path} has lost its volume {first.volume}"
-        return failed("ClaimLost", said, namespace=first.namespace, claim=first.name)
+    if lost := lost_claim(claims, observed.recording):
+        said = f"claim {lost.path} has lost its volume {lost.volume}"
+        return failed("ClaimLost", said, namespace=lost.namespace, claim=lost.name)
     waiting = tuple(claim for claim in claims if claim.phase == "Pending")
     if waiting and (fault := waiting_claim_fault(waiting, observed.events, provisioner=bool(provisioners))):
         return fault.result

@@ -26,7 +26,7 @@ __all__ = ["loadable", "present", "resident"]
     "model.present",
     "each promised model is on Ollama's disk, under its name and with its digest",
     reasons=PRESENCE_REASONS,
-    after=("serving.answers", "serving.running", "host.disks-writable"),
+    after=("serving.answers", "serving.running", "gpu.cluster-dns", "host.disks-writable"),
     applies=lambda spec: bool(spec.models),
     terminal=("NoSuchModel", "PullNeedsNewerEngine", "NoSpaceForModel"),
 )

@@ -15,7 +15,7 @@ from llm_observability_stack.telemetry.gpu_exporter import (
 from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble
-from llm_observability_stack.telemetry.refused import refused
+from llm_observability_stack.telemetry.refused import parked, refused
 from llm_observability_stack.telemetry.roles import ALERTMANAGER, COMPANIONS, GPU_EXPORTER
 from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, overdue, pod_of, scrape_fault
 from llm_observability_stack.telemetry.spec import TelemetrySpec
@@ -101,7 +101,7 @@ def gpu_exporter(spec: TelemetrySpec, observed: TelemetryState) -> Result:
 @contract(
     "telemetry.targets",
     "Prometheus scrapes every promised target: up, in time, lately",
-    reasons=("ExporterNotRunning", "ExporterRefused", *_SCRAPE_REASONS),
+    reasons=("ExporterNotRunning", "ExporterRefused", "ExporterScaledToZero", *_SCRAPE_REASONS),
     after=("gpu.node-ready", "gpu.cni", "gpu.cluster-dns", "telemetry.prometheus", "telemetry.monitors"),
 )
 def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
@@ -116,6 +116,11 @@ def targets(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     if not observed.cast.value.of(role) and (said := refused(observed, role)):
         message = f"no pod of the {role} can be created: {said}"
         return replace(result, reason="ExporterRefused", message=message, independent=True)
+    if not observed.cast.value.of(role) and (path := parked(observed, role)):
+        namespace, _, name = path.partition("/")
+        about = {**result.about, "namespace": namespace, "workload": name}
+        message = f"{result.message}: Deployment {path} wants 0 replicas, somebody scaled it to zero"
+        return replace(result, reason="ExporterScaledToZero", message=message, independent=True, about=about)
     trouble = observed.trouble(role)
     if trouble is None or trouble.kind == "Starting":
         return result if trouble is None else _still_starting(role, trouble)
