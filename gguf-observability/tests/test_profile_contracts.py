@@ -137,6 +137,28 @@ def engine_without_gpu(reads: Reads) -> None:
     )
 
 
+def card_kept_free(reads: Reads) -> None:
+    partly(reads)
+    env(reads, OLLAMA_GPU_OVERHEAD="22032385536")
+
+
+def little_kept_free(reads: Reads) -> None:
+    partly(reads)
+    env(reads, OLLAMA_GPU_OVERHEAD="1048576")
+
+
+def other_model_on_card(reads: Reads) -> None:
+    loaded(reads, size_vram=2000 * MIB)
+    other = {
+        **reads[PS]["body"]["models"][0],
+        "name": "llama3.3:70b",
+        "model": "llama3.3:70b",
+        "digest": "00ff",
+    }
+    reads[PS]["body"]["models"].append(other | {"size": 21000 * MIB, "size_vram": 21000 * MIB})
+    card(reads, process(2, ENGINE, "2000 MiB"), process(3, ENGINE, "21000 MiB"), used="23002 MiB")
+
+
 def partly(reads: Reads) -> None:
     loaded(reads, size_vram=3000 * MIB)
     card(reads, process(2, ENGINE, "3000 MiB"), used="3002 MiB")
@@ -163,6 +185,9 @@ def implausible(reads: Reads) -> None:
         (asks_too_much, "fail", "AsksTooMuch"),
         (layers_limited, "fail", "LayersLimited"),
         (engine_without_gpu, "fail", "NoGpuInContainer"),
+        (card_kept_free, "fail", "CardKeptFree"),
+        (little_kept_free, "fail", "PartlyOnCpu"),
+        (other_model_on_card, "fail", "CardHeldByOtherModels"),
         (partly, "fail", "PartlyOnCpu"),
         (claimed, "fail", "ClaimedNotOnCard"),
         (claimed_beside_another, "fail", "ClaimedNotOnCard"),

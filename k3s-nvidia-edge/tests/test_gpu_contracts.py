@@ -480,6 +480,28 @@ def operator_wants_a_kind(w: World) -> None:
     )
 
 
+def claim_of_nobody(w: World) -> None:
+    """A claim without its volume that no pod uses."""
+    claim = {"metadata": {"name": "old", "namespace": "team-a"}, "spec": {}, "status": {"phase": "Lost"}}
+    w.items("/api/v1/persistentvolumeclaims").append(claim)
+
+
+def no_device_any_more(w: World) -> None:
+    w.log("ollama", f"{FOUND_CARD}{NO_DEVICE}")
+
+
+def no_device_from_the_start(w: World) -> None:
+    w.log("ollama", NO_DEVICE)
+
+
+def device_came_back(w: World) -> None:
+    w.log("ollama", f"{FOUND_CARD}{NO_DEVICE}load_tensors:        CUDA0 model buffer size =  4168.09 MiB\n")
+
+
+FOUND_CARD = 'level=INFO msg="inference compute" id=GPU-3f library=CUDA compute=8.9 name=CUDA0\n'
+NO_DEVICE = "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected\n"
+
+
 def lost_claim(w: World) -> None:
     w.items("/api/v1/persistentvolumeclaims")[0]["status"] = {"phase": "Lost"}
 
@@ -962,6 +984,7 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "ContainerRuntimeFails",
     ),
     ("a container lost its device", LIGHT, unknown_error, "gpu.sandboxes", "DevicesLost"),
+    ("CUDA finds no device any more", LIGHT, no_device_any_more, "gpu.sandboxes", "DevicesLost"),
     (
         "the operator crashes",
         OPERATOR,
@@ -1088,6 +1111,14 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     ),
     ("operator disabled", OPERATOR, policy("disabled")),
     ("a claim that waits for its first consumer", CPU, claim_waits()),
+    ("a claim without its volume that nobody uses", CPU, claim_of_nobody),
+    (
+        "a claim that asks for what the class does not have",
+        CPU,
+        claim_waits("NodePath only supports ReadWriteOnce and ReadWriteOncePod (1.22+) access modes"),
+    ),
+    ("an engine that never had a device", LIGHT, no_device_from_the_start),
+    ("an engine whose device came back", LIGHT, device_came_back),
     (
         "a claim for a class that is not there",
         CPU,

@@ -110,6 +110,20 @@ def wants_another(reads: Reads) -> None:
     event(reads, "ReplicaSet", "llm", "ollama-5f7c96b8d4")
 
 
+def old_revision_was_refused(reads: Reads) -> None:
+    """A ReplicaSet of before, which wants no pod any more and still says why it got none."""
+    old = json.loads(json.dumps(item(reads, REPLICASETS, "ollama")))
+    old["metadata"] |= {"name": "ollama-6b4d8f7c9", "uid": "old"}
+    reads[REPLICASETS]["body"]["items"].append(old)
+    fails(reads, REPLICASETS, "ollama-6b4d8f7c9")
+    old["spec"]["replicas"] = 0
+
+
+def parked_exporter(reads: Reads) -> None:
+    without_pod(reads, "edge-exporter")
+    item(reads, DEPLOYMENTS, "edge-exporter")["spec"]["replicas"] = 0
+
+
 def as_daemonset(reads: Reads) -> None:
     found = item(reads, DEPLOYMENTS, "ollama")
     reads[DEPLOYMENTS]["body"]["items"].remove(found)
@@ -161,6 +175,8 @@ def young(part: str, job: str) -> Change:
         (refused("ollama"), "serving.workload", "QuotaExceeded"),
         (lambda reads: fails(reads, REPLICASETS, "ollama"), "serving.workload", "QuotaExceeded"),
         (wants_another, "serving.workload", "QuotaExceeded"),
+        (old_revision_was_refused, "serving.workload", None),
+        (parked_exporter, "telemetry.targets", "ExporterScaledToZero"),
         (as_daemonset, "serving.workload", None),
         (wanted_nowhere, "serving.workload", "NoNodeWanted"),
         (daemonsets_unread, "serving.workload", "NotObserved"),

@@ -363,3 +363,93 @@ def test_a_kill_for_the_whole_machine_is_the_machines(line: str, independent: bo
     state(reads, waiting("CrashLoopBackOff"), lastState=ended("OOMKilled", 137, "2026-06-15T11:57:00Z"))
     found = finding(reads, "serving.running")
     assert (found.result.reason, found.result.independent) == ("OomKilled", independent)
+
+
+OWN_LIMIT = "Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. "
+
+
+def ghost(reads: Reads, suffix: str, message: str, *, at: str = "2026-06-15T11:40:00Z") -> None:
+    pod = copy.deepcopy(pod_of(reads))
+    pod["metadata"] |= {"name": f"{NAME[:-5]}{suffix}", "uid": suffix, "creationTimestamp": at}
+    pod["status"] = {"phase": "Failed", "reason": "Evicted", "message": message, "startTime": at}
+    reads[PODS]["body"]["items"].append(pod)
+
+
+def test_evictions_at_a_limit_of_its_own_do_not_end_with_the_next_pod() -> None:
+    reads = box()
+    ghost(reads, "aaaaa", OWN_LIMIT)
+    assert verdict(reads, "serving.running") == PASS  # once
+    ghost(reads, "bbbbb", 'Usage of EmptyDir volume "models" exceeds the limit "4Gi". ')
+    found = finding(reads, "serving.running")
+    assert (found.outcome.value, found.result.reason) == ("fail", "LocalStorageLimit")
+    assert "EmptyDir" in found.result.message
+
+
+def test_evictions_of_yesterday_and_those_of_a_node_that_let_it_come_back_are_over() -> None:
+    for message, at in (
+        (OWN_LIMIT, "2026-06-14T09:00:00Z"),
+        ("The node was low on resource: memory", "2026-06-15T11:40:00Z"),
+    ):
+        reads = box()
+        for suffix in ("aaaaa", "bbbbb"):
+            ghost(reads, suffix, message, at=at)
+        assert verdict(reads, "serving.running") == PASS
+
+
+def test_one_eviction_told_twice_is_one() -> None:
+    reads = box()
+    ghost(reads, "aaaaa", OWN_LIMIT)
+    event(reads, "Evicted", OWN_LIMIT)
+    reads[EVENTS]["body"]["items"][-1]["involvedObject"]["name"] = f"{NAME[:-5]}aaaaa"
+    assert verdict(reads, "serving.running") == PASS
+
+
+@pytest.mark.parametrize(
+    ("code", "restarts", "finished", "expected"),
+    [
+        (2, 112, "2026-06-15T11:55:00Z", ("fail", "CrashLoop")),
+        (139, 40, "2026-06-15T11:30:00Z", ("fail", "CrashLoop")),
+        (2, 2, "2026-06-15T11:55:00Z", PASS),  # twice is no habit
+        (2, 112, "2026-06-15T09:55:00Z", PASS),  # quiet for two hours
+        (2, 5, "2026-06-15T11:55:00Z", PASS),  # every third day
+        (255, 40, "2026-06-15T11:55:00Z", PASS),  # lost with its machine
+        (0, 40, "2026-06-15T11:55:00Z", PASS),  # stopped in order
+    ],
+)
+def test_what_serves_now_and_crashes_in_between(
+    code: int, restarts: int, finished: str, expected: tuple[str, str | None]
+) -> None:
+    reads = box()
+    pod_of(reads)["status"]["containerStatuses"][0] |= {
+        "lastState": ended("Error", code, finished, "panic: index out of range"),
+        "restartCount": restarts,
+    }
+    assert verdict(reads, "serving.running") == expected
+
+
+def test_a_probe_that_kills_again_and_again_is_told_though_the_pod_is_ready() -> None:
+    reads = box()
+    pod_of(reads)["status"]["containerStatuses"][0] |= {
+        "lastState": ended("Completed", 0, "2026-06-15T11:55:00Z"),
+        "restartCount": 14,
+    }
+    event(reads, "Unhealthy", "Liveness probe failed: context deadline exceeded")
+    assert verdict(reads, "serving.running") == PASS  # it failed, and killed nothing
+    event(reads, "Killing", "Container ollama failed liveness probe, will be restarted")
+    found = finding(reads, "serving.running")
+    assert (found.outcome.value, found.result.reason) == ("fail", "ProbeKilled")
+    assert "deadline" in found.result.message
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ('secret "x" not found', "ConfigMissing"),
+        ("container has runAsNonRoot and image will run as root", "ConfigRefused"),
+        ('failed to prepare subPath for volumeMount "models" of container "ollama"', "ConfigRefused"),
+    ],
+)
+def test_what_is_missing_and_what_cannot_be_carried_out(message: str, reason: str) -> None:
+    reads = box()
+    state(reads, waiting("CreateContainerConfigError", message))
+    assert verdict(reads, "serving.running") == ("fail", reason)

@@ -137,6 +137,13 @@ def ends(message: str) -> dict[str, Any]:
             "fail",
             "PullNeedsNewerEngine",
         ),
+        (pulled_by(ends("Error: max retries exceeded: EOF")), "fail", "PullUnreachable"),
+        (pulled_by(ends("read: connection reset by peer")), "fail", "PullUnreachable"),
+        (
+            pulled_by(ends("open /root/.ollama/models/x-partial: read-only file system")),
+            "fail",
+            "StoreReadOnly",
+        ),
         (pulled_by(ends("")), "fail", "PullFails"),
         (
             pulled_by(
@@ -252,6 +259,12 @@ ERROR = (
         ("timed out waiting for llama runner to start - progress 0.43 - ", "fail", "LoadTimeout"),
         ("llama runner process has terminated: signal: killed", "fail", "RunnerKilled"),
         ("llama runner process has terminated: exit status 2", "fail", "RunnerCrashed"),
+        ("V cache quantization requires flash_attn", "fail", "CacheNeedsFlashAttention"),
+        (
+            "quantized V cache was requested, but this requires Flash Attention",
+            "fail",
+            "CacheNeedsFlashAttention",
+        ),
     ],
 )
 def test_a_load_that_failed_and_stands(words: str, outcome: str, reason: str) -> None:
@@ -401,3 +414,115 @@ def test_a_model_of_an_ollama_that_has_just_started_is_waited_for() -> None:
     assert verdict(reads, "model.resident") == ("fail", "NotResident")
     del pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
     assert verdict(reads, "model.resident") == ("fail", "NotResident")
+
+
+def test_an_engine_that_ends_is_quoted_with_its_last_complaint() -> None:
+    reads = box()
+    failing(
+        "SIGILL: illegal instruction",
+        ERROR.format("llama runner process has terminated: exit status 2"),
+    )(reads)
+    found = finding(reads, "model.loadable")
+    assert found.result.reason == "RunnerCrashed"
+    assert "SIGILL: illegal instruction / " in found.result.message
+
+
+def container_of(reads: Reads) -> Any:
+    pods = reads[PODS]["body"]["items"]
+    return next(each for each in pods if each["metadata"]["name"].startswith("ollama"))["spec"]
+
+
+def set_env(reads: Reads, **values: str) -> None:
+    container = container_of(reads)["containers"][0]
+    container["env"] = [each for each in container["env"] if each["name"] not in values]
+    container["env"] += [{"name": name, "value": value} for name, value in values.items() if value]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("5m", "ServerKeepAliveShort"),
+        ("0", "ServerKeepAliveShort"),
+        ("1h30m", "ServerKeepAliveShort"),
+        ("300", "ServerKeepAliveShort"),
+        ("-1", "NotResident"),
+        ("9999h", "NotResident"),
+        ("soon", "NotResident"),
+    ],
+)
+def test_the_servers_own_keep_alive_is_told_from_a_clients(given: str, expected: str) -> None:
+    reads = box()
+    set_env(reads, OLLAMA_KEEP_ALIVE=given)
+    models(reads, PS).clear()
+    assert verdict(reads, "model.resident") == ("fail", expected)
+    if expected == "ServerKeepAliveShort":
+        reads = box()
+        set_env(reads, OLLAMA_KEEP_ALIVE=given)
+        models(reads, PS)[0]["expires_at"] = "2026-06-15T12:04:00Z"
+        assert verdict(reads, "model.resident") == ("fail", expected)
+
+
+def test_a_keep_alive_that_is_not_set_is_what_the_engine_said_at_its_start() -> None:
+    reads = box()
+    set_env(reads, OLLAMA_KEEP_ALIVE="")
+    models(reads, PS).clear()
+    assert verdict(reads, "model.resident") == ("fail", "NotResident")  # the log says for ever
+    reads[LOG]["body"] = reads[LOG]["body"].replace("2562047h47m16.854775807s", "5m0s")
+    found = finding(reads, "model.resident")
+    assert (found.result.reason, "OLLAMA_KEEP_ALIVE=5m0s" in found.result.message) == (
+        "ServerKeepAliveShort",
+        True,
+    )
+
+
+def test_a_model_that_another_one_pushed_out() -> None:
+    reads = box()
+    models(reads, PS)[0] |= {"name": "nomic-embed-text:latest", "digest": "00ff"}
+    assert verdict(reads, "model.resident") == ("fail", "PushedOut")
+    set_env(reads, OLLAMA_MAX_LOADED_MODELS="3")
+    assert verdict(reads, "model.resident") == ("fail", "NotResident")
+
+
+@pytest.mark.parametrize(
+    ("volume", "mounts", "env", "expected"),
+    [
+        ({"emptyDir": {}}, "/root/.ollama", "", "StoreNotKept"),
+        ({"emptyDir": None}, "/root/.ollama", "", "StoreNotKept"),
+        ({"persistentVolumeClaim": {"claimName": "ollama"}}, "/root/.ollama", "", "Absent"),
+        ({"hostPath": {"path": "/srv/models"}}, "/root/.ollama/models", "", "Absent"),
+        ({"persistentVolumeClaim": {"claimName": "ollama"}}, "/root/.ollama", "/models", "StoreNotKept"),
+        ({"persistentVolumeClaim": {"claimName": "ollama"}}, "/models", "/models", "Absent"),
+        ({"persistentVolumeClaim": {"claimName": "ollama"}}, "/root/.oll", "", "StoreNotKept"),
+    ],
+)
+def test_a_store_that_goes_with_the_pod(volume: dict[str, Any], mounts: str, env: str, expected: str) -> None:
+    reads = box()
+    models(reads).clear()
+    models(reads, PS).clear()
+    spec = container_of(reads)
+    spec["volumes"] = [{"name": "data", **volume}]
+    spec["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": mounts}]
+    set_env(reads, OLLAMA_MODELS=env)
+    assert verdict(reads, "model.present") == ("fail", expected)
+
+
+def test_a_store_on_no_volume_at_all_under_a_home_of_its_own() -> None:
+    reads = box()
+    models(reads).clear()
+    models(reads, PS).clear()
+    container_of(reads)["containers"][0].pop("volumeMounts")
+    set_env(reads, HOME="/home/ollama")
+    found = finding(reads, "model.present")
+    assert found.result.reason == "StoreNotKept"
+    assert "/home/ollama/.ollama/models is on no volume (mounted: none)" in found.result.message
+
+
+def test_a_pull_that_lacks_names_or_a_disk_waits_for_what_is_below() -> None:
+    for words, own in (
+        ("dial tcp: lookup registry.ollama.ai on 10.43.0.10:53: i/o timeout", False),
+        ("open /root/.ollama/models/blobs/x-partial: read-only file system", False),
+        ("dial tcp 172.67.182.229:443: i/o timeout", True),
+    ):
+        reads = box()
+        pulled_by(ends(words))(reads)
+        assert finding(reads, "model.present").result.independent is own

@@ -445,6 +445,29 @@ def test_the_environment_may_take_the_gpu_away_again(name: str, value: str, reas
     assert verdict(reads, "serving.gpu-request")[1] == reason
 
 
+CPU_ONLY = 'level=INFO source=types.go:60 msg="inference compute" id=cpu library=cpu name=cpu\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("CUDA_VISIBLE_DEVICES", "GPU-0a1b2c3d-aaaa-bbbb-cccc-0123456789ab", "DevicesHidden"),
+        ("CUDA_VISIBLE_DEVICES", "1", "DevicesHidden"),
+        ("NVIDIA_VISIBLE_DEVICES", "void", "DevicesHidden"),
+        ("NVIDIA_VISIBLE_DEVICES", "none", "DevicesHidden"),
+        ("NVIDIA_VISIBLE_DEVICES", "all", None),
+    ],
+)
+def test_a_card_that_is_hidden_by_name_is_told_where_the_engine_found_none(
+    name: str, value: str, reason: str | None
+) -> None:
+    reads = box()
+    env(reads, name, value)
+    assert verdict(reads, "serving.gpu-request")[1] is None  # it found one all the same
+    reads[LOG] = answer(f"time=2026-06-15T08:02:22Z {CPU_ONLY}")
+    assert verdict(reads, "serving.gpu-request")[1] == reason
+
+
 def without_class(reads: Reads, log: str | None) -> None:
     item(reads, PODS)["spec"].pop("runtimeClassName")
     if log is None:

@@ -9,7 +9,7 @@ import pytest
 from edge_llm_tests.evaluate import Finding
 from edge_llm_tests.testing import answer, judge, recording_of
 from llm_observability_stack.serving import LAYER, ServingSpec
-from llm_observability_stack.serving.web_ui import in_cluster
+from llm_observability_stack.serving.web_ui import in_cluster, misspelt
 
 BASES = Path(__file__).parents[2] / "edge-cli/tests/cases/base"
 PODS = "api:/api/v1/pods"
@@ -227,6 +227,11 @@ def health(read: dict[str, Any]) -> Callable[[Reads], None]:
         (backend("http://192.0.2.7:11434"), PASS),
         (backend("https://llm.example.com"), PASS),
         (backend("http://[broken"), PASS),
+        (backend("https://ollama:11434"), ("fail", "WrongBackend")),
+        (backend("http://ollama:11434/api"), ("fail", "WrongBackend")),
+        (backend("http://ollama:11434/api/", "OLLAMA_API_BASE_URL"), PASS),
+        (backend("False", "ENABLE_OLLAMA_API"), ("fail", "WrongBackend")),
+        (backend("True", "ENABLE_OLLAMA_API"), PASS),
         (health(answer({"status": False})), ("fail", "WebUiDoesNotAnswer")),
         (health(answer("<html>")), ("unknown", "Malformed")),
         (health(answer(None, status=None, error="timeout")), ("unknown", "TimedOut")),
@@ -338,3 +343,24 @@ def test_an_unseen_deployment_list_does_not_make_open_webui_absent() -> None:
 )
 def test_urls_in_the_cluster(url: str, expected: tuple[str, str, int] | None) -> None:
     assert in_cluster(url) == expected
+
+
+def test_an_open_webui_that_asks_by_the_openai_api_alone_asks_this_ollama() -> None:
+    reads = box()
+    env = item(reads, PODS, "open-webui")["spec"]["containers"][0]
+    switch = {"name": "ENABLE_OLLAMA_API", "value": "false"}
+    env["env"] = [switch, {"name": "OPENAI_API_BASE_URL", "value": "http://ollama.llm:11434/v1"}]
+    assert verdict(reads, "serving.webui") == PASS
+    env["env"] = [switch, {"name": "OPENAI_API_BASE_URLS", "value": "https://api.example.com/v1;http://[x"}]
+    found = finding(reads, "serving.webui")
+    assert (found.outcome.value, found.result.reason) == ("fail", "WrongBackend")
+    assert "ENABLE_OLLAMA_API=false" in found.result.message
+
+
+@pytest.mark.parametrize(
+    ("url", "word"),
+    [("http://x:11434", ""), ("https://x:11434", "https"), ("x:11434/api", "/api"), ("http://[broken", "")],
+)
+def test_the_form_of_a_backend(url: str, word: str) -> None:
+    assert word in misspelt(url)
+    assert bool(misspelt(url)) == bool(word)

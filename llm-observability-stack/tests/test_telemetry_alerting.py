@@ -297,3 +297,74 @@ def test_grafana(change: Callable[[Reads], None], expected: tuple[Outcome, str])
     change(reads)
     assert verdict(reads, "telemetry.dashboards") == expected
     assert "telemetry.dashboards" not in findings(reads, TelemetrySpec())
+
+
+# ---- what is told and not applied, what is sent elsewhere
+
+
+def prometheus_object(reads: Reads) -> Any:
+    return items(reads, PROMETHEUSES)[0]
+
+
+def reconciled(reads: Reads, status: str) -> None:
+    for condition in prometheus_object(reads)["status"]["conditions"]:
+        if condition["type"] == "Reconciled":
+            condition |= {"status": status, "reason": "ReconciliationFailed", "message": "invalid relabeling"}
+
+
+def test_rules_that_nobody_applies() -> None:
+    for change, word in (
+        (lambda reads: prometheus_object(reads)["spec"].update(paused=True), "paused"),
+        (lambda reads: reconciled(reads, "False"), "invalid relabeling"),
+    ):
+        reads = box()
+        change(reads)
+        assert verdict(reads, "telemetry.rules") == PASS  # what was there goes on
+        del groups(reads)[0]
+        found = findings(reads)["telemetry.rules"]
+        assert (found.result.reason, word in found.result.message) == ("NotApplied", True)
+
+
+@pytest.mark.parametrize(
+    ("selectors", "word"),
+    [
+        ({"ruleSelector": {"matchLabels": {"release": "x"}}}, "release=x"),
+        ({"ruleSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}, "a Exists"),
+        ({"ruleSelector": None}, "no ruleSelector"),
+        ({"ruleSelector": {}, "ruleNamespaceSelector": None}, "its own namespace"),
+        ({}, "loaded: general.rules, node-exporter"),
+    ],
+)
+def test_rules_that_a_selector_passes_by(selectors: dict[str, Any], word: str) -> None:
+    reads = box()
+    prometheus_object(reads)["spec"] |= selectors
+    del groups(reads)[0]
+    found = findings(reads)["telemetry.rules"]
+    assert found.result.reason == "RulesMissing"
+    assert word in found.result.message
+
+
+def test_without_an_operator_no_selector_is_blamed() -> None:
+    reads = box()
+    reads[PROMETHEUSES] = answer("404 page not found", status=404)
+    del groups(reads)[0]
+    assert findings(reads)["telemetry.rules"].result.message.endswith("node-exporter")
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "word"),
+    [
+        ("http://10.42.0.24:9093/api/v2/alerts", "AlertsLost", "Watchdog"),
+        ("http://10.42.0.24:9093/api/v1/alerts", "AlertsSentElsewhere", "version v1"),
+        ("http://10.42.0.24:9093/alertmanager/api/v2/alerts", "AlertsSentElsewhere", "/alertmanager"),
+        ("http://10.42.0.24:9093/other", "AlertsSentElsewhere", "/other"),
+    ],
+)
+def test_alerts_that_are_sent_elsewhere(url: str, reason: str, word: str) -> None:
+    reads = box()
+    reads[FOUND]["body"]["data"]["activeAlertmanagers"] = [{"url": url}]
+    assert verdict(reads, "telemetry.alerts") == PASS  # they arrive, whatever the address is
+    reads[ALERTS]["body"] = []
+    found = findings(reads)["telemetry.alerts"]
+    assert (found.outcome, found.result.reason) == (Outcome.FAIL, reason)
+    assert word in found.result.message

@@ -315,12 +315,28 @@ def creating(reads: Reads) -> None:
     pod["status"]["startTime"] = "2026-06-15T11:00:00Z"
 
 
+def ends_saying(message: str) -> Callable[[Reads], None]:
+    def change(reads: Reads) -> None:
+        container(reads, "prometheus-0", CRASH, lastState={"terminated": {"exitCode": 2, "message": message}})
+
+    return change
+
+
+LONG = "time=2026-06-15T11:55:36.814Z level=ERROR source=query_logger.go:113 msg=" + "x" * 200
+store_denied = ends_saying(
+    f'{LONG} err="open /prometheus/queries.active: permission denied"\npanic: Unable to create query log\n'
+)
+store_read_only = ends_saying('err="lock DB directory: open /prometheus/lock: read-only file system"')
+
+
 @pytest.mark.parametrize(
     ("change", "reason", "word"),
     [
         (pending, "PrometheusUnschedulable", "PersistentVolumeClaims"),
         (image_gone, "PrometheusImageUnavailable", "ImagePullBackOff"),
         (bad_config, "PrometheusCrashing", "Error loading config"),
+        (store_denied, "PrometheusStoreDenied", "queries.active: permission denied"),
+        (store_read_only, "PrometheusStoreDenied", "read-only file system"),
         (creating, "PrometheusNotStarted", "not started"),
     ],
 )
@@ -543,6 +559,15 @@ def test_a_sound_monitor_that_nobody_applies() -> None:
     assert verdict(reads, "telemetry.targets") == (Outcome.FAIL, "TargetMissing")
     container(reads, "kube-prometheus-stack-operator", CRASH, restartCount=30)
     assert verdict(reads, "telemetry.monitors") == (Outcome.FAIL, "OperatorDown")
+
+
+def test_a_sound_monitor_of_a_paused_prometheus() -> None:
+    reads = box()
+    untarget(reads, "edge-exporter")
+    items(reads, PROMETHEUSES)[0]["spec"]["paused"] = True
+    found = findings(reads)["telemetry.monitors"]
+    assert (found.outcome, found.result.reason) == (Outcome.FAIL, "NotApplied")
+    assert "paused" in found.result.message
 
 
 def test_monitors_are_not_judged_without_targets_when_there_are_none_of_them() -> None:
