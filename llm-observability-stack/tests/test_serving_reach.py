@@ -364,3 +364,19 @@ def test_an_open_webui_that_asks_by_the_openai_api_alone_asks_this_ollama() -> N
 def test_the_form_of_a_backend(url: str, word: str) -> None:
     assert word in misspelt(url)
     assert bool(misspelt(url)) == bool(word)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "registry.local:5000/mirror/open-webui@sha256:" + "d0" * 32,
+        "registry.local:5000/open-webui",
+        "open-webui",
+        "ghcr.io/open-webui/open-webui:main-slim",
+    ],
+)
+def test_open_webui_is_known_by_its_image_whatever_the_registry(image: str) -> None:
+    reads = box()
+    item(reads, PODS, "open-webui")["spec"]["containers"][0]["image"] = image
+    drop(reads, DEPLOYMENTS, "open-webui")
+    assert verdict(reads, "serving.webui") == PASS

@@ -658,3 +658,26 @@ def test_a_limit_that_is_no_count_is_damage() -> None:
     reads = box()
     item(reads, PODS, "ollama")["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "all"
     assert verdict(reads, "telemetry.gpu-exporter") == (Outcome.UNKNOWN, "Malformed")
+
+
+def test_a_prometheus_that_discovers_nothing_has_one_fault() -> None:
+    reads = box()
+    reads[TARGETS]["body"]["data"]["activeTargets"] = []
+    found = judge(LAYER, GPU, recording_of(reads))
+    for contract, outcome in (("telemetry.targets", Outcome.FAIL), ("telemetry.gpu-target", Outcome.UNKNOWN)):
+        assert (found[contract].outcome, found[contract].result.reason) == (outcome, "NothingDiscovered")
+
+
+def test_a_companion_of_another_team_is_not_ours() -> None:
+    reads = box()
+    active = reads[TARGETS]["body"]["data"]["activeTargets"]
+    ours = next(each for each in active if each["labels"]["job"] == "kube-state-metrics")
+    theirs = json.loads(json.dumps(ours))
+    theirs["labels"] |= {"namespace": "team-a", "instance": "10.42.0.99:8080"}
+    theirs |= {"health": "down", "lastError": "connection refused"}
+    active.append(theirs)
+    assert judge(LAYER, GPU, recording_of(reads))["telemetry.targets"].outcome is Outcome.PASS
+    ours |= {"health": "down", "lastError": "connection refused"}
+    assert judge(LAYER, GPU, recording_of(reads))["telemetry.targets"].result.reason == "TargetDown"
+    active.remove(ours)  # then theirs is the one that there is
+    assert judge(LAYER, GPU, recording_of(reads))["telemetry.targets"].result.reason == "TargetDown"

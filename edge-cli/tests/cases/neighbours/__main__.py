@@ -10,6 +10,7 @@ import situations_each_telemetry
 import situations_engine
 import situations_field_model
 import situations_field_more
+import situations_field_odd
 import situations_field_serving
 import situations_field_sound
 import situations_field_telemetry
@@ -32,6 +33,7 @@ __all__ = [
     "situations_engine",
     "situations_field_model",
     "situations_field_more",
+    "situations_field_odd",
     "situations_field_serving",
     "situations_field_sound",
     "situations_field_telemetry",

@@ -81,9 +81,8 @@ class WebUi(msgspec.Struct, frozen=True):
 
 
 def _is_web_ui(container: Container) -> bool:
-    return _IMAGE in container.image.partition("@")[0].rpartition(":")[0].rsplit("/", 1)[-1] or (
-        container.image.rsplit("/", 1)[-1] == _IMAGE
-    )
+    """By the last part of the image's name, without tag and digest; a registry's port is no tag."""
+    return _IMAGE in container.image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[0]
 
 
 def web_ui(recording: Recording) -> WebUi | None:

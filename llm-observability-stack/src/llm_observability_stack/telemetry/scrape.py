@@ -1,7 +1,7 @@
 """What is wrong with the scrape of a role: missing, down, late, or not tried yet."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -46,13 +46,23 @@ class ScrapeFault(msgspec.Struct, frozen=True):
     undecided: bool = False
 
 
-def scrape_fault(role: str, targets: Targets, now: datetime, *, just_started: bool) -> ScrapeFault | None:
-    """The fault of `role`, or None where each of its targets is up, in time and fresh."""
-    own = targets.of(role)
+def scrape_fault(
+    role: str, targets: Targets, now: datetime, *, just_started: bool, homes: Collection[str] = ()
+) -> ScrapeFault | None:
+    """The fault of `role`, or None where each of its targets is up, in time and fresh.
+
+    Of a role that has targets in `homes` only those count.
+    """
+    own = _at_home(targets.of(role), homes)
     if not own:
         return _absent(role, targets, just_started=just_started)
     faults = [fault for target in own if (fault := _fault(target, now)) is not None]
     return min(faults, key=lambda fault: fault.undecided, default=None)
+
+
+def _at_home(own: tuple[Target, ...], homes: Collection[str]) -> tuple[Target, ...]:
+    """Those in the namespaces where the stack lives, if any is there: another team's are its own affair."""
+    return tuple(each for each in own if each.labels.get("namespace") in homes) or own
 
 
 def _absent(role: str, targets: Targets, *, just_started: bool) -> ScrapeFault:

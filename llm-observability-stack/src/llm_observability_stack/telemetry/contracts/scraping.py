@@ -16,13 +16,14 @@ from llm_observability_stack.telemetry.gpu_series import series_fault
 from llm_observability_stack.telemetry.observe import TelemetryState
 from llm_observability_stack.telemetry.pod_trouble import Trouble
 from llm_observability_stack.telemetry.refused import parked, refused
-from llm_observability_stack.telemetry.roles import ALERTMANAGER, COMPANIONS, GPU_EXPORTER
+from llm_observability_stack.telemetry.roles import ALERTMANAGER, COMPANIONS, GPU_EXPORTER, PROMETHEUS, Cast
 from llm_observability_stack.telemetry.scrape import ScrapeFault, clocks_differ, overdue, pod_of, scrape_fault
 from llm_observability_stack.telemetry.spec import TelemetrySpec
 
 __all__ = ["CONTRACTS", "gpu_exporter", "gpu_target", "samples", "series", "targets"]
 
 _SCRAPE_REASONS = (
+    "NothingDiscovered",
     "TargetMissing",
     "TargetDown",
     "TargetTimedOut",
@@ -143,6 +144,8 @@ def _told_of_elsewhere(observed: TelemetryState, role: str) -> bool:
 def gpu_target(spec: TelemetrySpec, observed: TelemetryState) -> Result:
     """Apart from the other targets, for it stands on the card and they do not."""
     result = _scraped(observed, (GPU_EXPORTER,))
+    if result.reason == "NothingDiscovered":
+        return unknown(result.reason, f"{result.message}; see telemetry.targets")
     trouble = observed.trouble(GPU_EXPORTER) if observed.cast.seen and result.reason in _DARK else None
     if trouble is not None and trouble.kind == "Starting":
         return _still_starting(GPU_EXPORTER, trouble)
@@ -159,9 +162,18 @@ def _scraped(observed: TelemetryState, roles: Sequence[str]) -> Result:
     found = observed.targets.value
     if not roles:
         return unknown("NotYetScraped", "the profile promises no target, so none was compared")
+    if not found.active and not observed.just_started:
+        return failed(
+            "NothingDiscovered",
+            "Prometheus discovers nothing: it has no target at all, not even itself",
+            role=roles[0],
+        )
     faults: dict[str, ScrapeFault] = {}
+    who = observed.cast.or_else(Cast()).of(PROMETHEUS)
+    homes = {pod.namespace for pod in who}
     for role in roles:
-        fault = scrape_fault(role, found, observed.now, just_started=observed.just_started)
+        near = homes if role in COMPANIONS else ()
+        fault = scrape_fault(role, found, observed.now, just_started=observed.just_started, homes=near)
         if fault is not None:
             faults[role] = fault
     broken = {role: fault for role, fault in faults.items() if not fault.undecided}
