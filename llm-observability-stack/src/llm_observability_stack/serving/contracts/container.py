@@ -47,7 +47,7 @@ def image(_spec: ServingSpec, observed: ServingState) -> Result:
         "gpu.runtime-class",
         "gpu.sandboxes",
     ),
-    terminal=("CrashLoop", "HookFailed", "ConfigMissing", "InitFailed", "OtherPlatform"),
+    terminal=("CrashLoop", "HookFailed", "ConfigMissing", "ConfigRefused", "InitFailed", "OtherPlatform"),
 )
 def running(_spec: ServingSpec, observed: ServingState) -> Result:
     """Not killed for memory, by a hook or by its own probe, and not crashing."""
