@@ -97,6 +97,11 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
         header(1, 1) + pair("general.alignment", 1 << 31) + tensor("t", [4], 0, 0),
         "alignment is not a power of two from 8 to 2^20",
     ),
+    "alignment u64": (
+        header(0, 1) + string("general.alignment") + struct.pack("<IQ", 10, 32),
+        "alignment is not of type u32",
+    ),
+    "version 0": (header(0, 0, 0), "version 0 is no longer read"),
     "key twice": (header(0, 2) + _KEY_U32 * 2, "duplicate key"),
     "tensor twice": (header(2, 0) + tensor("t", [8], 0, 0) * 2 + bytes(200), "duplicate tensor"),
     "dimensions overflow": (

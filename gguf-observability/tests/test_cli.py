@@ -223,8 +223,9 @@ class _Ollama(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        body = json.dumps(self.answers[self.path]).encode()
-        self.send_response(200)
+        answer = self.answers[self.path]
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(500 if body == b"failed" else 200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -234,12 +235,12 @@ class _Ollama(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def ollama(tmp_path: Path) -> Iterator[str]:
-    """An Ollama that answers from memory, with one model loaded on the CPU; SIMULATED."""
+def answers(tmp_path: Path) -> dict[str, Any]:
+    """What an Ollama answers that has one model loaded on the CPU; SIMULATED."""
     (tmp_path / DIGEST).write_bytes(model())
     entry = {"name": "tiny:latest", "digest": "b", "size": 3000000, "size_vram": 0, "context_length": 4096}
     entry["expires_at"] = "2126-01-01T00:00:00Z"
-    answers = {
+    return {
         "/api/version": {"version": "0.33.0"},
         "/api/tags": {"models": [{"name": "tiny:latest", "digest": "b", "size": 100}]},
         "/api/ps": {"models": [entry]},
@@ -249,6 +250,11 @@ def ollama(tmp_path: Path) -> Iterator[str]:
             "model_info": {},
         },
     }
+
+
+@pytest.fixture
+def ollama(answers: dict[str, Any]) -> Iterator[str]:
+    """An Ollama that gives these answers from memory; SIMULATED."""
     handler = type("Simulated", (_Ollama,), {"answers": answers})
     server = HTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -321,3 +327,51 @@ def test_inspect_imports_no_more_than_it_needs(file: Path) -> None:
         [sys.executable, "-c", program, "inspect", str(file)], capture_output=True, text=True, check=True
     )
     assert not {"msgspec", "numpy", "json", "dataclasses", "edge_llm_tests"} & set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/api/show", b"<html>sign on</html>"),
+        ("/api/show", b"\x00\xff{{{"),
+        ("/api/show", b"failed"),
+        ("/api/show", {"modelfile": "", "model_info": {}, "tensors": [{"name": "a", "type": 7}]}),
+        ("/api/ps", []),
+        ("/api/ps", {"models": [{"name": "tiny:latest", "size": "much", "size_vram": 0}]}),
+        ("/api/version", {}),
+    ],
+)
+def test_what_is_no_answer_of_an_ollama_is_one_line(
+    path: str, answer: Any, ollama: str, answers: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers[path] = answer
+    assert main(["profile", "tiny", "--ollama", ollama]) == 6
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "does not answer as Ollama does" in error
+    assert error.count("--ollama") == 1
+
+
+def test_the_model_s_own_parameters_are_what_is_predicted_with(
+    ollama: str, answers: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def profile(*more: str) -> Any:
+        return told(capsys, "profile", "tiny", "--ollama", ollama, "--blobs", tmp_path, "--json", *more)
+
+    answers["/api/show"]["parameters"] = "num_ctx 4096\nnum_batch 64\nnum_gpu 2"
+    found = profile()
+    assert found["gpu_layers"] == 2
+    assert found["compute_bytes"] == profile("--ubatch", "64")["compute_bytes"]
+    assert found["compute_bytes"] < profile("--ubatch", "512")["compute_bytes"]
+    answers["/api/show"]["parameters"] = "num_gpu -1\nnum_batch 99999999999"
+    assert profile()["gpu_layers"] == 0
+
+
+def test_a_context_that_cannot_be_is_not_believed(
+    ollama: str, answers: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers["/api/ps"]["models"][0] |= {"context_length": -1, "size_vram": 3000000}
+    found = told(capsys, "profile", "tiny", "--ollama", ollama, "--blobs", tmp_path, "--json")
+    assert found["kv_cache_bytes"] == KV_BYTES
+    assert any("context of -1 tokens: not believed" in note for note in found["notes"])
+    assert any("this host shows no card" in note for note in found["notes"])

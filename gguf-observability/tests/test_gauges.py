@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from edge_llm_tests import Recording
+from gguf_observability.compute import Engine
 from gguf_observability.engines import shown_by_ollama
 from gguf_observability.estimate import estimate
 from gguf_observability.gauges import memory_gauges
@@ -74,6 +75,18 @@ def test_a_model_wholly_on_the_card_is_predicted_there() -> None:
 )
 def test_what_cannot_be_predicted_is_only_observed(broken: dict[str, Any]) -> None:
     assert {kind for kind, _, _ in values(recording(**broken))} == {"observed"}
+
+
+def test_the_batch_is_what_ollama_takes_for_the_context_or_the_model_s_own() -> None:
+    found = recording()
+    loaded = found.reads["http:ollama:/api/ps"]["body"]["models"][0]
+    loaded["context_length"] = 8192
+    header = observe_served(found, "tiny").header
+    wide = estimate(header, Serving(8192, ubatch=1024), engine=Engine.B10488)
+    assert values(found)["predicted", "compute", "all"] == wide.compute.size
+    found.reads["http:ollama:/api/show tiny:latest"]["body"]["parameters"] = "num_batch 64"
+    narrow = estimate(header, Serving(8192, ubatch=64), engine=Engine.B10488)
+    assert values(found)["predicted", "compute", "all"] == narrow.compute.size
 
 
 def test_labels_hold_no_control_characters() -> None:

@@ -62,8 +62,8 @@ def test_malformed_files_break_the_right_rule_in_time_and_memory(name: str, file
         tracemalloc.stop()
 
 
-def test_there_are_26_malformed_files() -> None:
-    assert len(MALFORMED) == 26
+def test_there_are_28_malformed_files() -> None:
+    assert len(MALFORMED) == 28
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -238,11 +238,15 @@ NASTY = "\x1b[2J\u202e\x00\u2066"
             "more text than the limit",
         ),
         (
-            header(0, 1) + string("a") + struct.pack("<IIQ", 9, 7, 9 << 20) + b"\1" * ((9 << 20) - 1) + b"\2",
+            header(0, 1) + string("a") + struct.pack("<IIQ", 9, 7, 1 << 20) + b"\1" * ((1 << 20) - 1) + b"\2",
             "boolean that is neither 0 nor 1",
         ),
+        (
+            header(0, 1) + string("a") + struct.pack("<IIQ", 9, 7, 9 << 20) + b"\1" * (9 << 20),
+            "array longer than the limit",
+        ),
     ],
-    ids=["pairs", "tensors", "strings", "text", "truth values"],
+    ids=["pairs", "tensors", "strings", "text", "truth values", "too many truth values"],
 )
 def test_what_is_well_formed_and_too_much_is_refused_in_little_memory(
     content: bytes, rule: str, file: Path
@@ -256,6 +260,42 @@ def test_what_is_well_formed_and_too_much_is_refused_in_little_memory(
         assert tracemalloc.get_traced_memory()[1] < 24 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header(0, 17)
+        + b"".join(
+            string(f"k{number}") + struct.pack("<IIQ", 9, 8, 4096) + bytes(8 * 4096) for number in range(16)
+        ),
+        header(0, 4001)
+        + b"".join(
+            string(f"k{number}") + struct.pack("<IIQ", 9, 8, 4) + bytes(8 * 4) for number in range(4000)
+        ),
+        header(16001, 0)
+        + b"".join(tensor(f"t{number}", [1, 1, 1, 1], 0, 0) for number in range(16000))
+        + tensor("z", [1], 99, 0),
+        header(0, 2) + string("a") + struct.pack("<IIQ", 9, 7, 1 << 20) + b"\1" * (1 << 20),
+    ],
+    ids=["lists of strings", "short lists", "tensors", "truth values"],
+)
+def test_much_that_is_well_formed_before_what_is_not_takes_little_time(content: bytes, file: Path) -> None:
+    """At most as long as three vocabularies of 128,000 tokens, on whatever machine this is."""
+    vocabulary = header(0, 1) + string("a") + struct.pack("<IIQ", 9, 8, 384_000) + bytes(8 * 384_000)
+    file.write_bytes(vocabulary)
+    allowed = min(_seconds(file) for _ in range(3))
+    file.write_bytes(content + string("z") + struct.pack("<I", 99) + bytes(64))
+    with pytest.raises(GgufError):
+        read_header(file)
+    assert min(_seconds(file) for _ in range(3)) < 3 * allowed
+
+
+def _seconds(file: Path) -> float:
+    began = time.process_time()
+    with contextlib.suppress(GgufError):
+        read_header(file)
+    return time.process_time() - began
 
 
 def test_long_lists_of_numbers_are_walked_over_without_being_read(file: Path) -> None:

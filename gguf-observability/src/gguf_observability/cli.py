@@ -36,7 +36,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except getattr(command, "ERRORS", ()) as error:
-        return _refuse(f"{error}; {error.next_step}" if error.next_step else str(error), int(error.exit_code))
+        return _refuse(f"{error.message}; {error.next_step}", int(error.exit_code))
     except OSError as error:
         return _refuse(f"{error.filename or ''}: {error.strerror or error}", _FAILED)
     except ValueError as error:

@@ -66,6 +66,15 @@ class Cursor:
         self.position = end
         return value
 
+    def numbers(self, form: Struct) -> tuple[int, ...]:
+        """The next numbers of that form."""
+        end = self.position + form.size
+        if end > self._base + len(self._buffer):
+            self._reach(end)
+        values = form.unpack_from(self._buffer, self.position - self._base)
+        self.position = end
+        return values
+
     def take(self, count: int) -> bytes:
         """The next `count` bytes."""
         self._reach(self.position + count)

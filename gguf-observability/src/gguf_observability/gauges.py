@@ -14,7 +14,7 @@ from gguf_observability.compute import Engine
 from gguf_observability.engines import engine_of, shown_by_ollama
 from gguf_observability.estimate import estimate
 from gguf_observability.kv_cache import Serving
-from gguf_observability.served import observe_served
+from gguf_observability.served import batch_size, observe_served
 from gguf_observability.terminal import printable
 
 __all__ = ["Gauge", "memory_gauges"]
@@ -35,7 +35,7 @@ class Gauge:
 
 
 def memory_gauges(
-    recording: Recording, *, ubatch: int = 512, cache_type: str = "f16", blobs: str = ""
+    recording: Recording, *, ubatch: int | None = None, cache_type: str = "f16", blobs: str = ""
 ) -> tuple[Gauge, ...]:
     """Gauges of every loaded model whose `/api/show` is in the recording; none for others.
 
@@ -44,14 +44,14 @@ def memory_gauges(
 
     Args:
         recording: With `/api/version`, `/api/ps` and `/api/show <model>` of Ollama.
-        ubatch: Tokens computed at once (`num_batch`).
+        ubatch: Tokens computed at once; None for the model's own `num_batch`, or what Ollama takes.
         cache_type: `OLLAMA_KV_CACHE_TYPE`.
         blobs: Where Ollama's blobs are seen from here; empty if they are not.
     """
     return tuple(_all(recording, ubatch, cache_type, blobs))
 
 
-def _all(recording: Recording, ubatch: int, cache_type: str, blobs: str) -> Iterator[Gauge]:
+def _all(recording: Recording, ubatch: int | None, cache_type: str, blobs: str) -> Iterator[Gauge]:
     for loaded in loaded_models(recording):
         name = printable(loaded.name)
         yield _gauge(name, "observed", "shown", "all", loaded.size_bytes)
@@ -60,7 +60,9 @@ def _all(recording: Recording, ubatch: int, cache_type: str, blobs: str) -> Iter
             continue  # how many layers are on the card is nowhere told
         try:
             served = observe_served(recording, loaded.name, blobs)
-            serving = Serving(loaded.context_length, ubatch=ubatch, cache_k=cache_type, cache_v=cache_type)
+            slot = loaded.context_length
+            batch = ubatch or batch_size(served, slot)
+            serving = Serving(slot, ubatch=batch, cache_k=cache_type, cache_v=cache_type)
             engine = engine_of(served.version) or Engine.B10488
             layers = 1 << 20 if loaded.vram_bytes else 0
             found = estimate(served.header, serving, gpu_layers=layers, engine=engine)

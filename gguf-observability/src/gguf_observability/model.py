@@ -102,8 +102,6 @@ class Model:
         return tuple(self._bounded(key, each, 0, _CONTEXT_LIMIT) for each in value.values)
 
     def _bounded(self, key: str, value: object, lowest: int, highest: int) -> int:
-        if isinstance(value, bool):
-            return int(value)
         if not isinstance(value, int):
             raise ModelError(f"{self.architecture}.{key} is {value!r}, not a whole number")
         if not lowest <= value <= highest:

@@ -25,8 +25,10 @@ _KEPT_STRING_LIMIT_BYTES = 4 << 20  # chat templates have some ten thousand
 _KEPT_LIMIT_BYTES = 8 << 20  # of all keys and values together: beyond it a file is no model's
 _KEPT_ARRAY_LIMIT = 4096  # per-layer lists are kept; vocabularies are not
 _KEPT_ARRAYS_LIMIT = 65536  # elements of all of them: of more, longer ones are not kept
-_PAIRS_LIMIT = 16384
-_TENSORS_LIMIT = 32768  # the largest models have some thousand
+_KEPT_STRINGS_LIMIT = 8192  # of these, strings: languages, tags, labels
+_BOOLEANS_LIMIT = 1 << 20  # in an array: one a layer, or one a token
+_PAIRS_LIMIT = 4096  # the largest models have some hundred
+_TENSORS_LIMIT = 16384  # the largest models have some thousand
 _WALKED_LIMIT = 2 << 20  # strings in arrays: vocabularies and merges have a million at most
 _ENTRY_BYTES = 200  # what a pair takes beside its text, about
 _KEY_LIMIT_BYTES = 65535
@@ -37,7 +39,7 @@ _ALIGNMENT_LIMIT = 1 << 20
 _KV_MIN_BYTES = 14  # key length, one byte of key, type, one byte of value
 _TENSOR_MIN_BYTES = 33  # name length, one byte, dimensions, one dimension, type, offset
 _COUNT_BELIEVED = 1024  # below it the entries themselves tell more about what is wrong than their number
-_BOOL, _STRING, _ARRAY = 7, 8, 9
+_U32, _BOOL, _STRING, _ARRAY = 4, 7, 8, 9
 _SCALARS = {
     0: Struct("<B"),
     1: Struct("<b"),
@@ -51,6 +53,9 @@ _SCALARS = {
     11: Struct("<q"),
     12: Struct("<d"),
 }
+
+_PLACES = tuple(Struct(f"<{dimensions}QIQ") for dimensions in range(1, _DIMENSIONS_LIMIT + 1))
+"""Of tensors of one to four dimensions: these, the type and the offset."""
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
@@ -101,9 +106,10 @@ def _parse(name: str, cursor: Cursor) -> Header:
         if key in header.metadata:
             raise GgufError("duplicate key", start, repr(key))
         kept.text(len(key) + _ENTRY_BYTES, start)
-        header.metadata[key] = _value(cursor, cursor.number(U32), start, kept)
+        type_ = cursor.number(U32)
+        header.metadata[key] = _value(cursor, type_, start, kept)
         if key == "general.alignment":
-            header.alignment = _alignment(header.metadata[key], start)
+            header.alignment = _alignment(header.metadata[key], type_, start)
     infos = list(_tensors(cursor, tensor_count))
     header.data_offset = -(-cursor.position // header.alignment) * header.alignment
     header.tensors = _placed(infos, header)
@@ -113,10 +119,10 @@ def _parse(name: str, cursor: Cursor) -> Header:
 class _Kept:
     """What a header has cost so far: bytes of text, elements of arrays, strings walked over."""
 
-    __slots__ = ("bytes", "elements", "walked")
+    __slots__ = ("bytes", "elements", "strings", "walked")
 
     def __init__(self) -> None:
-        self.bytes = self.elements = self.walked = 0
+        self.bytes = self.elements = self.strings = self.walked = 0
 
     def text(self, size: int, start: int) -> None:
         """Count `size` bytes of text that are kept."""
@@ -129,6 +135,13 @@ class _Kept:
         if count > _KEPT_ARRAY_LIMIT or self.elements + count > _KEPT_ARRAYS_LIMIT:
             return False
         self.elements += count
+        return True
+
+    def listed(self, count: int) -> bool:
+        """Whether an array of `count` strings is kept."""
+        if self.strings + count > _KEPT_STRINGS_LIMIT or not self.array(count):
+            return False
+        self.strings += count
         return True
 
     def walk(self, count: int, start: int) -> None:
@@ -144,10 +157,11 @@ def _version(cursor: Cursor) -> int:
     if cursor.take(4) != _MAGIC:
         raise GgufError("not a GGUF file (magic)", 0)
     version = cursor.number(U32)
-    if version & 0xFFFF == 0:
+    if version & 0xFFFF == 0 and version:
         raise GgufError("big-endian file", 4, "convert it to little-endian")
     if version not in _VERSIONS:
-        rule = "version 1 is no longer read" if version == 1 else "newer version than this reader knows"
+        older = version < _VERSIONS[0]
+        rule = f"version {version} is no longer read" if older else "newer version than this reader knows"
         raise GgufError(rule, 4, f"version {version}")
     return version
 
@@ -198,7 +212,7 @@ def _array(cursor: Cursor, kept: _Kept) -> Array:
     values: tuple[int | float | bool | str, ...] | None = None
     if form is not None:
         values = _numbers(cursor, form, count, type_, kept)
-    elif kept.array(count):
+    elif kept.listed(count):
         listed = []
         for _ in range(count):
             raw = cursor.text(_KEPT_STRING_LIMIT_BYTES, "string")
@@ -221,14 +235,18 @@ def _numbers(
         return tuple(_boolean(int(value), first) for value in values) if type_ == _BOOL else values
     if type_ != _BOOL:
         cursor.skip(count * form.size)
+    elif count > _BOOLEANS_LIMIT:
+        raise GgufError("array longer than the limit", first, f"{count} truth values")
     elif not cursor.only(b"\0\1", count):
         raise GgufError("boolean that is neither 0 nor 1", first)
     return None
 
 
-def _alignment(value: Value, start: int) -> int:
+def _alignment(value: Value, type_: int, start: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise GgufError("alignment is not a number", start)
+    if type_ != _U32:
+        raise GgufError("alignment is not of type u32", start, f"type {type_}")
     if value < 8 or value > _ALIGNMENT_LIMIT or value & (value - 1):  # noqa: PLR2004 - the format's smallest
         raise GgufError("alignment is not a power of two from 8 to 2^20", start, str(value))
     return value
@@ -246,9 +264,8 @@ def _tensors(cursor: Cursor, count: int) -> "Iterator[tuple[Tensor, int]]":
         dimensions = cursor.number(U32)
         if not 1 <= dimensions <= _DIMENSIONS_LIMIT:
             raise GgufError("number of dimensions is not 1 to 4", start, str(dimensions))
-        shape = tuple(cursor.number(U64) for _ in range(dimensions))
-        number, offset = cursor.number(U32), cursor.number(U64)
-        yield Tensor(name, shape, *_sized(shape, number, start, offset)), start
+        *shape, number, offset = cursor.numbers(_PLACES[dimensions - 1])
+        yield Tensor(name, tuple(shape), *_sized(tuple(shape), number, start, offset)), start
 
 
 def _sized(shape: tuple[int, ...], number: int, start: int, offset: int) -> tuple[str, int, int]:

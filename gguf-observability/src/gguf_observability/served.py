@@ -22,9 +22,13 @@ from gguf_observability.profile.card import Card, cards
 from gguf_observability.splits import read_model
 from gguf_observability.tensor_types import TENSOR_TYPES
 
-__all__ = ["Served", "observe_served", "record"]
+__all__ = ["Served", "batch_size", "observe_served", "record"]
 
 _DEADLINE_S = 10.0
+_BATCH, _BATCHES = 512, ((32768, 2048), (4096, 1024))
+"""What Ollama computes at once where nobody says: above so many tokens of context so many."""
+
+_BATCH_LIMIT = 1 << 20
 _SMI = "nvidia-smi -q -x"
 _FROM = re.compile(r"^FROM (?P<blob>\S*(?P<digest>sha256[-:][0-9a-f]{64}))$", re.MULTILINE)
 
@@ -76,10 +80,12 @@ def observe_served(recording: Recording, model: str, blobs: str = "") -> Served:
 
     Raises:
         ValueError: Ollama does not know the model.
+        UnseenError: What answered is not Ollama, or it failed.
+        MalformedError: What it answered is not what Ollama answers.
     """
     name = canonical(model)
     answer = recording.http("ollama", f"/api/show {name}")
-    if answer.status != 200:  # noqa: PLR2004 - found
+    if answer.status == 404:  # noqa: PLR2004 - not found
         raise ValueError(f"Ollama does not have {name}: see `ollama list`, or pull it")
     document = answer.document
     header, blob = _header(document, blobs)
@@ -89,6 +95,14 @@ def observe_served(recording: Recording, model: str, blobs: str = "") -> Served:
         line.split(maxsplit=1) for line in text(document, "parameters").splitlines() if " " in line.strip()
     )
     return Served(name, version(recording), same[0] if same else None, header, blob, told, found)
+
+
+def batch_size(served: Served, slot: int) -> int:
+    """Tokens computed at once for a slot of so many: the model's own `num_batch`, or what Ollama takes."""
+    told = served.parameters.get("num_batch", "")
+    if told.isdecimal() and 0 < int(told) <= _BATCH_LIMIT:
+        return int(told)
+    return next((size for above, size in _BATCHES if slot > above), _BATCH)
 
 
 def _header(document: Mapping[str, Any], blobs: str) -> tuple[Header, str]:

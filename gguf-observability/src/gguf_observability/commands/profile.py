@@ -6,7 +6,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from edge_llm_tests.errors import EdgeError
+from edge_llm_tests.errors import EdgeError, TargetUnreachableError
+from edge_llm_tests.fields import MalformedError
+from edge_llm_tests.reads import UnseenError
 
 from gguf_observability.commands.estimate import document
 from gguf_observability.compute import Engine
@@ -16,8 +18,9 @@ from gguf_observability.kv_cache import Serving
 from gguf_observability.layers import nearest
 from gguf_observability.model import Model
 from gguf_observability.page import Bar, page
+from gguf_observability.profile.card import Holder
 from gguf_observability.quantity import shown
-from gguf_observability.served import Served, observe_served, record
+from gguf_observability.served import Served, batch_size, observe_served, record
 from gguf_observability.terminal import printable, say
 from gguf_observability.verdict import exit_code, judged, lines
 
@@ -32,8 +35,9 @@ ERRORS = (EdgeError,)
 
 _OLLAMA = "http://127.0.0.1:11434"
 _MIB = 1 << 20
-_UBATCHES = ((32768, 2048), (4096, 1024))
-"""What Ollama computes at once where nobody says: above so many tokens of context so many."""
+_DIGITS = 12
+_CONTEXT = 4096
+_CONTEXT_LIMIT = 1 << 31
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +62,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print it; 3 where a contract of the profile does not hold."""
     recording = record(options.ollama, options.model)
-    served = observe_served(recording, options.model, options.blobs)
+    try:
+        served = observe_served(recording, options.model, options.blobs)
+    except (UnseenError, MalformedError) as error:
+        why = f"what answers at {options.ollama} does not answer as Ollama does: {error}"
+        raise TargetUnreachableError(why, "give Ollama's address with --ollama http://HOST:11434") from None
     engine = engine_of(served.version)
     found = _predicted(served, options, engine or Engine.B10488)
     seen = shown_by_ollama(found)
@@ -88,11 +96,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _predicted(served: Served, options: argparse.Namespace, engine: Engine) -> Estimate:
-    told = served.parameters.get("num_ctx", "")
-    own = int(told) if told.isdecimal() else 4096
-    context = served.loaded.context_length if served.loaded is not None else None
-    slot = context or own
-    ubatch = options.ubatch or next((size for above, size in _UBATCHES if slot > above), 512)
+    claimed = served.loaded.context_length if served.loaded is not None else None
+    slot = next(filter(None, (_believed(claimed), _believed(_own(served, "num_ctx")))), _CONTEXT)
+    ubatch = options.ubatch or batch_size(served, slot)
     serving = Serving(
         slot * options.parallel,
         parallel=options.parallel,
@@ -104,11 +110,22 @@ def _predicted(served: Served, options: argparse.Namespace, engine: Engine) -> E
     def at(layers: int) -> Estimate:
         return estimate(served.header, serving, gpu_layers=layers, engine=engine)
 
-    if options.gpu_layers is not None:
-        return at(options.gpu_layers)
+    layers = options.gpu_layers if options.gpu_layers is not None else _own(served, "num_gpu")
+    if layers is not None:
+        return at(layers)
     if served.loaded is None or served.loaded.vram_bytes == 0:
         return at(0)
     return nearest(at, served.loaded.vram_bytes)
+
+
+def _own(served: Served, parameter: str) -> int | None:
+    """A parameter of the model's own; None where it has none, or leaves it to the engine."""
+    told = served.parameters.get(parameter, "")
+    return int(told) if told.isdecimal() and len(told) < _DIGITS else None
+
+
+def _believed(context: int | None) -> int | None:
+    return context if context is not None and 0 < context <= _CONTEXT_LIMIT else None
 
 
 def _pace(served: Served, options: argparse.Namespace) -> "Pace":
@@ -128,7 +145,7 @@ def _told(pace: "Pace") -> str:
 def _claims(served: Served) -> dict[str, object] | None:
     if served.loaded is None:
         return None
-    held = {str(each.pid): each.memory_mib for card in served.cards for each in card.holders if each.ollama}
+    held = {str(each.pid): each.memory_mib for each in _holders(served)}
     return {
         "size_bytes": served.loaded.size_bytes,
         "vram_bytes": served.loaded.vram_bytes,
@@ -139,8 +156,12 @@ def _claims(served: Served) -> dict[str, object] | None:
 
 def _held(served: Served) -> int:
     """Bytes that engines of Ollama hold on this host's cards."""
-    holders = [each for card in served.cards for each in card.holders if each.ollama]
-    return int(sum(each.memory_mib or 0.0 for each in holders) * _MIB)
+    return int(sum(each.memory_mib or 0.0 for each in _holders(served)) * _MIB)
+
+
+def _holders(served: Served) -> list[Holder]:
+    """The processes of Ollama that hold memory of this host's cards."""
+    return [each for card in served.cards for each in card.holders if each.ollama]
 
 
 def _rows(served: Served, found: Estimate, seen: Shown) -> list[tuple[str, ...]]:
@@ -153,6 +174,9 @@ def _rows(served: Served, found: Estimate, seen: Shown) -> list[tuple[str, ...]]
         rows.append(("ps observed", f"{served.loaded.size_bytes:,}", "", f"{served.loaded.vram_bytes:,}", ""))
     if served.cards:
         rows.append(("nvidia-smi", "", "", shown(_held(served)), ""))
+    for each in _holders(served):
+        memory = "not told" if each.memory_mib is None else shown(int(each.memory_mib * _MIB))
+        rows.append((f"process {each.pid}", "", "", memory, ""))
     return rows
 
 
@@ -167,6 +191,10 @@ def _notes(served: Served, found: Estimate, seen: Shown, *, older: bool) -> list
             how = "so weights are not known: give --blobs"
         notes.append(f"the blob cannot be read from here, {how}")
     notes.append(_guess(served, found, seen))
+    if served.loaded is not None and served.loaded.vram_bytes and not served.cards:
+        notes.append("this host shows no card: what Ollama claims to be on one was not seen there")
+    if served.loaded is not None and served.loaded.context_length != _believed(served.loaded.context_length):
+        notes.append(f"ollama ps names a context of {served.loaded.context_length} tokens: not believed")
     if served.loaded is None:
         notes.append(f"{served.name} is not loaded: what it would take")
     elif served.loaded.size_bytes == seen.size:
