@@ -66,6 +66,18 @@ def test_the_sandbox_is_found_without_a_kubeconfig(concluded: Concluding) -> Non
     assert "edge sandbox down" in commands
 
 
+def test_in_the_sandbox_something_may_be_broken(concluded: Concluding, layers: tuple[Layer, ...]) -> None:
+    address = ServiceAddress("llm-space", "ollama", "11434", "10.43.0.7")
+    serving = replace(layers[2], services=lambda _spec, _recording: {"ollama": address})
+    with_ollama = (*layers[:2], serving, *layers[3:])
+    offered = dict(concluded(End.HOLDS, None, sandbox=True, layers=with_ollama).next_commands)
+    assert offered["break something, and be told whose fault it is"] == (
+        "edge sandbox shell -- kubectl -n llm-space scale deployment ollama --replicas=0; edge diagnose"
+    )
+    assert offered["heal it"] == "edge up --sandbox"
+    assert not any("--replicas" in command for _, command in concluded(End.HOLDS, None).next_commands)
+
+
 def test_a_run_that_changed_nothing_says_so(concluded: Concluding) -> None:
     assert "Nothing had to be changed." in text(
         concluded(End.HOLDS, None, acts=(Act(RELEASE, "unchanged", 3),))

@@ -1,5 +1,6 @@
 """The plugin, on made-up layers: what is red, what is apart, and that nothing is skipped."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ CONTRACTS = (
     make("gpu.allocatable", failed("Broken", "0 x nvidia.com/gpu")),
     make("gpu.sandboxes", failed("Broken", "none starts"), after=("gpu.allocatable",)),
     make("gpu.clock", failed("Broken", "drifts"), required=False),
-    make("gpu.storage", unknown("Broken", "not read")),
+    make("gpu.storage", unknown("Broken", "not\\n read\\x1b[2J")),
     make("gpu.mig", passed("no"), applies=lambda spec: False),
 )
 OBSERVE = lambda spec, recording: None
@@ -72,7 +73,7 @@ def test_broken_contracts_are_one_line_each_and_consequences_stand_apart(suite: 
         [
             "*contracts that do not hold*",
             "fail *gpu.allocatable Broken: 0 x nvidia.com/gpu (owner: k3s-nvidia-edge)",
-            "unknown *gpu.storage Broken: not read (owner: k3s-nvidia-edge)",
+            "unknown *gpu.storage Broken: not read [[]2J (owner: k3s-nvidia-edge)",
             "blocked *gpu.sandboxes by gpu.allocatable Broken: none starts (owner: k3s-nvidia-edge)",
             "advisory gpu.clock Broken: drifts (owner: k3s-nvidia-edge)",
             "*2 failed, 1 passed, 1 xfailed, 1 blocked*",
@@ -90,6 +91,8 @@ def test_broken_contracts_are_one_line_each_and_consequences_stand_apart(suite: 
         (("--evidence", "box.json", "--profile", "rtx-4091"), "*unknown profile `rtx-4091`*"),
         (("--kubeconfig", "absent", "--profile", "./own.yaml"), "*kubeconfig absent: No such file*"),
         (("--sandbox",), "*sandbox is not running*"),
+        (("--evidence", "box.json", "--sandbox"), "*--evidence and --sandbox exclude each other*"),
+        (("--evidence", "box.json", "--host", "ssh://b"), "*--evidence and --host exclude each other*"),
     ],
 )
 def test_no_target_is_red_not_skipped(
@@ -98,6 +101,20 @@ def test_no_target_is_red_not_skipped(
     result = run(suite, *args)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*contracts that do not hold*", said, "*1 failed*"])
+
+
+def test_every_host_of_a_recording_is_judged(suite: pytest.Pytester) -> None:
+    whole = json.loads(RECORDING) | {"nodes": {"box-b": {}}}
+    (suite.path / "box.json").write_text(json.dumps(whole))
+    result = run(suite, "--evidence", "box.json", "-v")
+    result.stdout.fnmatch_lines(
+        [
+            "*test_contract[[]this host: gpu.api[]] PASSED*",
+            "*test_contract[[]box-b: gpu.allocatable[]] FAILED*",
+            "fail *gpu.allocatable Broken: box-b: 0 x nvidia.com/gpu (owner: k3s-nvidia-edge)",
+            "*4 failed, 2 passed, 2 xfailed, 2 blocked*",
+        ]
+    )
 
 
 def test_a_host_that_cannot_be_entered_is_one_red_item(suite: pytest.Pytester) -> None:

@@ -87,6 +87,15 @@ class Conclusion(msgspec.Struct, frozen=True, dict=True):
         named = "" if self.sandbox else f" --profile {self.profile.name}"
         commands.append(("check it again at any time", f"edge diagnose{where}{named}"))
         if self.sandbox:
+            if (engine := self._engine()) is not None:
+                scale = f"kubectl -n {engine.namespace} scale deployment {engine.name} --replicas=0"
+                commands += [
+                    (
+                        "break something, and be told whose fault it is",
+                        f"edge sandbox shell -- {scale}; edge diagnose",
+                    ),
+                    ("heal it", "edge up --sandbox"),
+                ]
             commands.append(("stop it; `edge up --sandbox` starts it again", "edge sandbox down"))
         else:
             commands.append(("remove it, volumes kept", f"edge down{where}"))
@@ -95,10 +104,7 @@ class Conclusion(msgspec.Struct, frozen=True, dict=True):
     def _prompt(self) -> str | None:
         """A completion with the model that is loaded, over the network."""
         recording = self.ascent.look.recording
-        found: dict[str, ServiceAddress] = {}
-        for layer in self.layers:
-            found |= layer.services(self.profile.specs[layer.name], recording)
-        address = found.get(_ENGINE)
+        address = self._engine()
         if address is None or not address.cluster_ip:
             return None
         try:
@@ -110,3 +116,10 @@ class Conclusion(msgspec.Struct, frozen=True, dict=True):
             return None
         ask = f'{{"model": "{names[0]}", "prompt": "Why is the sky blue?", "stream": false}}'
         return f"curl -s http://{address.cluster_ip}:{address.port}/api/generate -d '{ask}'"
+
+    def _engine(self) -> ServiceAddress | None:
+        """The Service of the engine; in our own charts its Deployment has the same name."""
+        found: dict[str, ServiceAddress] = {}
+        for layer in self.layers:
+            found |= layer.services(self.profile.specs[layer.name], self.ascent.look.recording)
+        return found.get(_ENGINE)

@@ -3,14 +3,15 @@
 `pytest edge-llm-tests [--evidence FILE | --kubeconfig FILE | --sandbox] [--profile NAME]`
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from edge_llm_tests.contract import Outcome
-from edge_llm_tests.errors import EdgeError
+from edge_llm_tests.errors import EdgeError, UsageError
 from edge_llm_tests.evaluate import Finding
 
 __all__ = ["hold"]
@@ -42,19 +43,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _FIXTURE not in metafunc.fixturenames:
         return
     try:
-        findings: tuple[Finding | NoVerdict, ...] = _findings(metafunc.config)
+        judged: dict[str, Finding | NoVerdict] = dict(_findings(metafunc.config))
     except EdgeError as error:
-        findings = (NoVerdict(str(error)),)
-    ids = [each.contract.id if isinstance(each, Finding) else "target" for each in findings]
-    metafunc.parametrize(_FIXTURE, findings, ids=ids)
+        judged = {"target": NoVerdict(str(error))}
+    metafunc.parametrize(_FIXTURE, judged.values(), ids=judged)
 
 
-def _findings(config: pytest.Config) -> tuple[Finding, ...]:
+def _findings(config: pytest.Config) -> Iterator[tuple[str, Finding]]:
+    """Each finding by its id: the contract's, and with several hosts the host's name before it."""
     from edge_llm_tests.evaluate import evaluate  # noqa: PLC0415 - every pytest run loads this plugin
     from edge_llm_tests.layer import load_layers  # noqa: PLC0415
     from edge_llm_tests.redact import redact_quotable  # noqa: PLC0415
     from edge_llm_tests.session import judged_recording  # noqa: PLC0415
 
+    _exclude_each_other(
+        {flag: config.getoption(flag) for flag in ("--evidence", "--kubeconfig", "--sandbox")}
+    )
+    for flag in ("--context", "--host"):
+        _exclude_each_other({"--evidence": config.getoption("--evidence"), flag: config.getoption(flag)})
     layers = load_layers()
     evidence = config.getoption("--evidence")
     recording, profile = judged_recording(
@@ -66,7 +72,22 @@ def _findings(config: pytest.Config) -> tuple[Finding, ...]:
         host=config.getoption("--host"),
         name="sandbox" if config.getoption("--sandbox") else None,
     )
-    return evaluate(layers, profile, redact_quotable(recording)).findings
+    hosts = recording.by_node
+    for each in hosts:
+        name = f"{each.host or 'this host'}: " if len(hosts) > 1 else ""
+        for finding in evaluate(layers, profile, redact_quotable(each)).findings:
+            yield f"{name}{finding.contract.id}", _of_host(finding, name)
+
+
+def _of_host(finding: Finding, name: str) -> Finding:
+    result = finding.result
+    return replace(finding, result=replace(result, message=f"{name}{result.message}")) if name else finding
+
+
+def _exclude_each_other(flags: Mapping[str, object]) -> None:
+    given = [flag for flag, value in flags.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other", "give one of them")
 
 
 def hold(finding: Finding | NoVerdict) -> None:
@@ -104,7 +125,13 @@ def _line(finding: Finding) -> str:
     outcome = finding.outcome.value if finding.contract.required else "advisory"
     by = f" by {finding.blocked_by}" if finding.blocked_by else ""
     said = f"{outcome:8} {finding.contract.id}{by} {result.reason}: {result.message}"
-    return redact_text(f"{said} (owner: {finding.layer.owner})")[0]
+    return _printable(redact_text(f"{said} (owner: {finding.layer.owner})")[0])
+
+
+def _printable(text: str) -> str:
+    """One line, without anything that would steer a terminal: messages quote logs."""
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown[:9] + " ".join(shown[9:].split())  # the outcome stands in a column
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
