@@ -70,6 +70,28 @@ def test_only_the_installer_imports_helm() -> None:
     assert importers == {"installer.py"}
 
 
+def test_validation_reaches_the_outside_in_its_readers_alone() -> None:
+    reaching = re.compile(
+        r"^\s*(?:from|import) (?:subprocess|socket|http|urllib\.request|urllib3|requests|httpx|kubernetes)\b",
+        re.MULTILINE,
+    )
+    importers = {
+        str(path.relative_to(ROOT))
+        for path in tracked()
+        if path.suffix == ".py" and path.is_relative_to(ROOT) and reaching.search(path.read_text())
+        if path.relative_to(ROOT).parts[:2] in (("edge-llm-tests", "src"), ("gguf-observability", "src"))
+    }
+    readers = "edge-llm-tests/src/edge_llm_tests/readers"
+    assert importers == {
+        f"{readers}/credentials.py",
+        f"{readers}/host.py",
+        f"{readers}/ssh.py",
+        f"{readers}/ssh_backend.py",
+        f"{readers}/wire.py",
+        "gguf-observability/src/gguf_observability/active_probe.py",  # `profile --generate` alone
+    }
+
+
 @pytest.mark.parametrize("path", tracked(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_weights_no_secrets_no_giants(path: Path) -> None:
     content = path.read_bytes()

@@ -225,6 +225,27 @@ def test_reads_are_made_as_the_reader_where_it_exists(url: str) -> None:
     user.close()
 
 
+def test_every_command_of_the_list_only_looks() -> None:
+    # whole, not program by program: `nvidia-smi -pm 1` and `dmesg --clear` change the host
+    assert set(host_module.COMMANDS) == {
+        "nvidia-smi -q -x",
+        "lspci -Dnnk -d 10de:",
+        "dmesg --time-format iso",
+        "modinfo -F version nvidia",
+        (
+            "systemctl show k3s k3s-agent containerd docker"
+            " --property=Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp"
+        ),
+        "df -Pk",
+    }
+
+
+def test_no_file_of_the_list_is_one_of_secrets() -> None:
+    for path in host_module.FILES:
+        assert path.startswith(("/proc/", "/etc/rancher/k3s/", "/var/lib/rancher/k3s/agent/etc/")), path
+        assert not any(word in path for word in ("k3s.yaml", "token", "cred", "tls", "key", "secret")), path
+
+
 def test_host_commands_come_from_the_list() -> None:
     reader = HostReader()
     with pytest.raises(ValueError, match="not on the list"):
