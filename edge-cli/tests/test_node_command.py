@@ -182,6 +182,17 @@ def test_a_missing_card_is_the_administrator_s_and_nothing_is_installed(
     assert not (root / "usr/local/bin/k3s").exists()
 
 
+def test_a_value_that_no_chart_takes_is_said_before_k3s_is_installed(
+    edge: Edge, root: Path, files: str, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("extends: cpu\nvalues: {serving: {modles: []}}\n")
+    code, _, err = edge("node", "install", "--profile", mine, "--k3s-from", files, "--yes")
+    assert code == 2
+    assert "did you mean `models`?" in err
+    assert not (root / "var").exists()
+
+
 def test_a_profile_that_is_simulated_goes_on_no_real_host(edge: Edge, root: Path) -> None:
     code, _, err = edge("node", "install", "--profile", "sandbox", "--yes")
     assert code == 2

@@ -113,6 +113,7 @@ def undertaking(profile: str | None, layers: tuple[Layer, ...], folder: Path | N
     """
     from k3s_nvidia_edge.node import look, node_settings, refuse  # noqa: PLC0415 - only who installs k3s pays
 
+    from edge_cli.own_profile import right_profile  # noqa: PLC0415 - with the command
     from edge_cli.settings import load_settings  # noqa: PLC0415 - with the command
 
     name = profile or load_settings().profile
@@ -121,7 +122,7 @@ def undertaking(profile: str | None, layers: tuple[Layer, ...], folder: Path | N
             "no profile is given",
             "give --profile NAME (`edge profile list`), or let `edge profile init` propose one",
         )
-    held_to = load_profile(name, layers)
+    held_to = right_profile(name, layers)
     if held_to.simulated:
         raise UsageError(
             f"profile {name} stands on SIMULATED parts, and k3s is installed on a real host",
