@@ -950,6 +950,13 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "gpu.cni",
         "ContainerRuntimeFails",
     ),
+    (
+        "no pod gets a sandbox, for a reason that is not known",
+        LIGHT,
+        no_sandbox("failed to mount overlay: invalid argument", "open-webui"),
+        "gpu.cni",
+        "ContainerRuntimeFails",
+    ),
     ("the store is full, by a condition", LIGHT, store_full_by_condition, "gpu.api", "StoreRefuses"),
     (
         "the store is full, by an event",
@@ -1031,6 +1038,7 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
         lambda w: w.unready("open-webui", "CrashLoopBackOff", last="context deadline exceeded"),
     ),
     ("a left-over plugin beside one that works", LIGHT, leftover_plugin),
+    ("a pod asks for a profile that is not there", LIGHT, no_sandbox("cannot load seccomp profile", "open")),
     ("refused before k3s was restarted", LIGHT, both(no_sandbox(NO_RUNTIME, "ollama"), k3s_just_restarted)),
     (
         "refused before the machine was started",

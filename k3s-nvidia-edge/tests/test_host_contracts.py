@@ -768,6 +768,20 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         (f"Xid {number} today", LIGHT, xid(number), "host.card-healthy", "HardwareXid")
         for number in (46, 48, 54, 61, 62, 64, 74, 79, 95, 119, 140, 145, 155, 158, 167, 171, 172, 173)
     ),
+    (
+        "a hardware Xid of a MIG instance",
+        A100,
+        lambda w: w.kernel("NVRM: Xid (PCI:0000:17:00 GPU-I:05): 95, pid=1, name=x, Uncontained"),
+        "host.card-healthy",
+        "HardwareXid",
+    ),
+    (
+        "the second card's device node is gone",
+        DUAL,
+        lambda w: w.reads["glob:/dev/nvidia*"]["paths"].remove("/dev/nvidia1"),
+        "host.device-nodes",
+        "DeviceNodeMissing",
+    ),
     ("Xid 109 just now", LIGHT, xid(109, at="2026-06-15T11:40:00"), "host.card-healthy", "HardwareXid"),
     ("Xid 109, and the card is idle since", LIGHT, idle_after(109), "host.card-healthy", "HardwareXid"),
     (
@@ -952,6 +966,11 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     ("WSL2", LIGHT, wsl),
     ("Xid 109 this morning, and a program computes", LIGHT, xid(109)),
     ("a full disk, and the API answers", LIGHT, lambda w: full_disk(w, silent=False)),
+    (
+        "device nodes whose numbers are not told",
+        LIGHT,
+        smi_edit(("<minor_number>0</minor_number>", "<minor_number>N/A</minor_number>")),
+    ),
     ("a backup disk that is read-only", LIGHT, read_only_at("/mnt/backup")),
     ("a stick that fails", LIGHT, failing_stick("/media/stick")),
     ("a pool of another machine's", LIGHT, suspended_pool("/dev/nvme0n1p3")),

@@ -8,8 +8,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "neighbours"))
 import below_cluster
 import below_each
 import below_elsewhere
+import below_field_chain
 import below_field_disk
 import below_field_host
+import below_field_layout
 import below_field_mixed
 import below_field_plugin
 import below_field_quiet
@@ -29,8 +31,10 @@ __all__ = [
     "below_cluster",
     "below_each",
     "below_elsewhere",
+    "below_field_chain",
     "below_field_disk",
     "below_field_host",
+    "below_field_layout",
     "below_field_mixed",
     "below_field_plugin",
     "below_field_quiet",

@@ -19,6 +19,7 @@ RECENT = timedelta(hours=1)  # the API server keeps events for an hour
 _SANDBOX_REASONS = ("FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed", "FailedSync")
 
 
+_OWN_WISH = re.compile(r"seccomp|apparmor|sysctl|user ?namespace|userns|idmap", re.IGNORECASE)
 _RUNTIME_WAITS = ("CreateContainerError", "RunContainerError", "StartError")
 _MOUNT_FAILURES = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 
@@ -104,6 +105,16 @@ class Trouble(msgspec.Struct, frozen=True):
     kind: TroubleKind
     pod: Pod
     said: str
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the words do not tell containerd from the runtime that it starts."""
+        return self.kind is not TroubleKind.RUNTIME or "deadline" in self.said
+
+    @property
+    def of_its_own_wish(self) -> bool:
+        """Whether the pod asks for something that its node does not have."""
+        return _OWN_WISH.search(self.said) is not None
 
     @property
     def version(self) -> str:

@@ -48,6 +48,7 @@ class Card(msgspec.Struct, frozen=True):
         compute_mode: Whether programs may compute on it: `Default`, `Exclusive_Process`, `Prohibited`.
         processes: Names of the programs that have memory on it.
         memory_mib: Memory of its own; None where it shares the system's.
+        minor: Number of its device node; None where it is not told.
     """
 
     bus_id: str
@@ -81,6 +82,7 @@ class Card(msgspec.Struct, frozen=True):
     compute_mode: str
     processes: tuple[str, ...]
     memory_mib: float | None = None
+    minor: int | None = None
 
     def __str__(self) -> str:
         return f"{self.name or 'card'} ({self.bus_id})"
@@ -144,6 +146,7 @@ def card(element: Any) -> Card:
             if (name := _text(process, "process_name"))
         ),
         memory_mib=_number(element, "fb_memory_usage/total"),
+        minor=int(minor) if (minor := _text(element, "minor_number")).isdecimal() else None,
     )
 
 

@@ -75,7 +75,7 @@ MEANINGS = {
 }
 
 _NONFATAL = re.compile(r"\bnon-?fatal\b", re.IGNORECASE)
-_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)\): (\d+)(?:, (.*))?")
+_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)(?:, (.*))?")
 
 
 class Xid(msgspec.Struct, frozen=True):

@@ -145,9 +145,9 @@ def cni(spec: GpuSpec, observed: GpuState) -> Result:
     for each in observed.troubles(TroubleKind.SANDBOX_IMAGE):
         return failed("SandboxImageMissing", f"pod {each.pod.path} gets no sandbox: {each.said[-220:]}")
     stuck = observed.troubles(TroubleKind.NETWORK)
-    for each in () if stuck else observed.troubles(TroubleKind.RUNTIME):
-        if "deadline" in each.said and each.pod.spec.runtime_class == spec.runtime_class:
-            continue  # what hangs may be the NVIDIA runtime alone
+    for each in () if stuck else observed.troubles(TroubleKind.RUNTIME, TroubleKind.OTHER_SANDBOX):
+        if each.of_its_own_wish or (each.is_vague and each.pod.spec.runtime_class == spec.runtime_class):
+            continue  # the pod asks for what the node has not; or what fails is the NVIDIA runtime alone
         return failed(
             "ContainerRuntimeFails",
             f"containerd does not start pod {each.pod.path}: {each.said[-260:]}",

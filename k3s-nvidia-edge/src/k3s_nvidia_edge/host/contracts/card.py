@@ -85,8 +85,11 @@ def device_nodes(spec: HostSpec, observed: HostState) -> Result:
         loaded = observed.module.modules.or_else(frozenset())
         module = "" if "nvidia_uvm" in loaded else ", and module nvidia_uvm is not loaded"
         return failed("UvmMissing", f"/dev/nvidia-uvm is not there{module}: nvidia-smi works, CUDA cannot")
-    if missing := [node for node in ("/dev/nvidiactl", "/dev/nvidia0") if node not in devices]:
-        return failed("DeviceNodeMissing", f"{missing[0]} is not there", node=missing[0])
+    wanted = [f"/dev/nvidia{card.minor}" for card in observed.cards if card.minor is not None]
+    if missing := [node for node in ("/dev/nvidiactl", *(wanted or ["/dev/nvidia0"])) if node not in devices]:
+        number = missing[0].removeprefix("/dev/nvidia")
+        card_number = number if number.isdecimal() else "0"
+        return failed("DeviceNodeMissing", f"{missing[0]} is not there", node=missing[0], number=card_number)
     if log.seen and (denied := denied_access(observed, log.value)):
         return failed("AccessDenied", f"a security module of the kernel denies containers the card: {denied}")
     return passed(f"{len(devices)} device nodes, nvidia-uvm among them")
