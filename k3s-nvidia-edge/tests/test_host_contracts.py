@@ -238,6 +238,12 @@ def full_disk(w: World, *, silent: bool = True) -> None:
         w.every_api(error="unreachable")
 
 
+def blocked_writer(w: World, *, silent: bool = True) -> None:
+    w.kernel("INFO: task jbd2/dm-0-8:512 blocked for more than 122 seconds.", at="2026-06-15T11:50:00")
+    if silent:
+        w.every_api(error="timeout")
+
+
 def mounted(w: World, device: str, point: str) -> None:
     w.reads["command:df -Pk"]["stdout"] += f"/dev/{device} 1000 500 500 50% {point}\n"
 
@@ -834,6 +840,17 @@ BROKEN: tuple[tuple[str, str, Change, str, str], ...] = (
         "host.card-healthy",
         "ResetRequired",
     ),
+    (
+        "a thin pool without space",
+        LIGHT,
+        lambda w: w.kernel(
+            "device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode",
+            at="2026-06-15T11:40:00",
+        ),
+        "host.disks-writable",
+        "DiskStalls",
+    ),
+    ("a writer is blocked, and no API", LIGHT, blocked_writer, "host.disks-writable", "DiskStalls"),
     ("a full disk, and no API", LIGHT, full_disk, "host.disks-writable", "DiskFull"),
     (
         "a disk of k3s's settings is read-only",
@@ -965,6 +982,7 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
     ("a Jetson", LIGHT, jetson),
     ("WSL2", LIGHT, wsl),
     ("Xid 109 this morning, and a program computes", LIGHT, xid(109)),
+    ("a writer was blocked, and the API answers", LIGHT, lambda w: blocked_writer(w, silent=False)),
     ("a full disk, and the API answers", LIGHT, lambda w: full_disk(w, silent=False)),
     (
         "device nodes whose numbers are not told",

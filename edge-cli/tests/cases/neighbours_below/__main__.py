@@ -16,6 +16,7 @@ import below_field_mixed
 import below_field_plugin
 import below_field_quiet
 import below_field_runtime
+import below_field_stalls
 import below_host
 import below_kernel
 import below_machine
@@ -39,6 +40,7 @@ __all__ = [
     "below_field_plugin",
     "below_field_quiet",
     "below_field_runtime",
+    "below_field_stalls",
     "below_host",
     "below_kernel",
     "below_machine",

@@ -16,7 +16,13 @@ from k3s_nvidia_edge.host.platform import boot_time
 __all__ = ["Trouble", "TroubleKind", "is_recent", "mount_failure", "recent_events", "troubles"]
 
 RECENT = timedelta(hours=1)  # the API server keeps events for an hour
-_SANDBOX_REASONS = ("FailedCreatePodSandBox", "FailedCreatePodContainer", "Failed", "FailedSync")
+_SANDBOX_REASONS = (
+    "FailedCreatePodSandBox",
+    "FailedCreatePodContainer",
+    "Failed",
+    "FailedSync",
+    "FailedKillPod",
+)
 
 
 _OWN_WISH = re.compile(r"seccomp|apparmor|sysctl|user ?namespace|userns|idmap", re.IGNORECASE)
@@ -109,7 +115,9 @@ class Trouble(msgspec.Struct, frozen=True):
     @property
     def is_vague(self) -> bool:
         """Whether the words do not tell containerd from the runtime that it starts."""
-        return self.kind is not TroubleKind.RUNTIME or "deadline" in self.said
+        return self.kind is not TroubleKind.RUNTIME or (
+            "deadline" in self.said and "killing pod" not in self.said
+        )
 
     @property
     def of_its_own_wish(self) -> bool:

@@ -20,6 +20,13 @@ _NEEDED = ("/", "/var", "/var/lib", "/var/lib/kubelet")
 _NEEDED_BELOW = "/var/lib/rancher"
 _PSEUDO = frozenset({"overlay", "tmpfs", "squashfs", "proc", "sysfs", "iso9660", "erofs"})
 _FIELDS_MIN = 4
+_POOL_FULL = re.compile(r"device-mapper: thin: \S+: (?:switching pool to (?:out-of|read-only)|no free space)")
+_BLOCKED = re.compile(
+    r"INFO: task (?:jbd2|xfs|btrfs|txg_sync|kworker|k3s|containerd|kubelet|kine|etcd|systemd-journal)\S*:\d+"
+    r" blocked for more than"
+)
+"""Whoever writes for the node; what waits for its card is called otherwise."""
+
 _SILENT = ("unreachable", "timeout")
 _SERVER_ERROR = 500
 _RECENT = timedelta(hours=1)
@@ -74,6 +81,8 @@ def filesystem_fault(recording: Recording) -> Fault | None:
         )
     if log.seen and not mounts.seen and (said := _remounted(log.value, recording)):
         return Fault("FilesystemReadOnly", f"the kernel made a file system read-only: {said}")
+    if log.seen and (stalled := _stalled(log.value, recording)):
+        return Fault("DiskStalls", f"what is to be written waits for a disk that does not take it: {stalled}")
     if log.seen and (failing := _failing(log.value, recording)):
         return Fault("DiskFailing", f"the kernel reports I/O errors of a disk: {failing}")
     if complaint := recording.view(unwritable_path).or_else(""):
@@ -95,6 +104,15 @@ def _full(recording: Recording) -> str:
     disks_seen = recording.view(disks).or_else(())
     full = [each.mount for each in disks_seen if each.free_kib == 0 and _is_needed(each.mount)]
     return full[0] if full and recording.view(_api_is_silent).or_else(default=False) else ""
+
+
+def _stalled(log: KernelLog, recording: Recording) -> str:
+    """A thin pool without space; or a writer that the kernel found blocked, where no API answers."""
+    recent = log.within(recording.now, _RECENT)
+    line = recent.last(_POOL_FULL.search)
+    if line is None and recording.view(_api_is_silent).or_else(default=False):
+        line = recent.last(_BLOCKED.search)
+    return line.text.strip()[:200] if line is not None else ""
 
 
 def _api_is_silent(recording: Recording) -> bool:

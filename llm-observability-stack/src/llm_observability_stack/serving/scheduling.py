@@ -202,7 +202,8 @@ def _lacking_gpu(observed: ServingState, pod: Pod, name: str, count: int, said: 
         )
     if holders:
         first = holders[0].pod
-        if pod.owner is not None and all(each.pod.owner == pod.owner for each in holders):
+        leaving = any(each.pod.terminating for each in holders)  # it makes room, once it can be ended
+        if not leaving and pod.owner is not None and all(each.pod.owner == pod.owner for each in holders):
             return failed(
                 "MoreReplicasThanGpus",
                 f"pod {pod.path} waits for {name}, which its own replicas hold ({names}): Ollama wants more "
@@ -212,8 +213,9 @@ def _lacking_gpu(observed: ServingState, pod: Pod, name: str, count: int, said: 
             )
         return failed(
             "GpuHeld",
-            f"pod {pod.path} waits for {name}, which is held by {names}",
-            independent=True,
+            f"pod {pod.path} waits for {name}, which is held by {names}"
+            f"{'; it is being deleted and has not ended' if leaving else ''}",
+            independent=not leaving,
             holder=first.name,
             holder_namespace=first.namespace,
             **where,

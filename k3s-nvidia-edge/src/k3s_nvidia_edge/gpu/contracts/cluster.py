@@ -150,7 +150,7 @@ def cni(spec: GpuSpec, observed: GpuState) -> Result:
             continue  # the pod asks for what the node has not; or what fails is the NVIDIA runtime alone
         return failed(
             "ContainerRuntimeFails",
-            f"containerd does not start pod {each.pod.path}: {each.said[-260:]}",
+            f"containerd does not start or end pod {each.pod.path}: {each.said[-260:]}",
             namespace=each.pod.namespace,
             pod=each.pod.name,
         )

@@ -59,7 +59,7 @@ def file_watches(spec: HostSpec, observed: HostState) -> Result:
 @contract(
     "host.disks-writable",
     "the machine can write to its disks",
-    reasons=("FilesystemReadOnly", "DiskFull", "DiskFailing"),
+    reasons=("FilesystemReadOnly", "DiskFull", "DiskStalls", "DiskFailing"),
 )
 def disks_writable(spec: HostSpec, observed: HostState) -> Result:
     """A disk that errs makes the kernel mount it read-only: what runs runs on, and nothing new starts."""

@@ -50,6 +50,7 @@ def gpu_request(spec: ServingSpec, observed: ServingState) -> Result:
         "serving.workload",
         "serving.gpu-request",
         "gpu.node-ready",
+        "gpu.cni",
         "gpu.device-plugin",
         "gpu.allocatable",
         "gpu.storage",
