@@ -122,11 +122,10 @@ def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:
     """Who said what, the surest first: states of containers, then events, then logs."""
     unready: set[str] = set()
     every = recording.view(pods).or_else(())
-    settled = {(pod.namespace, pod.owner) for pod in every if pod.ready}
+    for pod in _refused(every):
+        unready.add(pod.name)
+        yield f"pod {pod.path}", pod.message
     for pod in every:
-        if pod.reason == _REFUSED and (pod.namespace, pod.owner) not in settled:
-            unready.add(pod.name)
-            yield f"pod {pod.path}", pod.message
         if pod.finished or pod.ready:
             continue
         unready.add(pod.name)
@@ -138,6 +137,13 @@ def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:
         named = _LOG.search(key)
         if named and named[1] in unready:
             yield f"log of {named[1]}", "\n".join(_log(recording, key).splitlines()[-_LOG_TAIL_LINES:])
+
+
+def _refused(every: tuple[Pod, ...]) -> list[Pod]:
+    """Pods that the kubelet did not admit and that none of the same owner has replaced; one of each owner."""
+    found = {(pod.namespace, pod.owner): pod for pod in every if pod.finished and pod.reason == _REFUSED}
+    ready = {(pod.namespace, pod.owner) for pod in every if pod.ready} if found else set()
+    return [pod for owner, pod in found.items() if owner not in ready]
 
 
 def _of_pod(pod: Pod) -> Iterator[tuple[str, str]]:
