@@ -174,6 +174,54 @@ def test_split_models_are_joined_and_checked(tmp_path: Path, capsys: pytest.Capt
     assert "m-00002-of-00002.gguf" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ({"split.no": 1, "split.count": 2}, "part in the wrong place"),
+        ({"split.no": 0, "split.count": "2"}, "split key is not a number from 0"),
+        ({"split.no": 0, "split.count": 3}, "split file whose name does not say so"),
+    ],
+)
+def test_parts_that_say_what_cannot_be_are_refused(
+    first: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m-00001-of-00002.gguf"
+    path.write_bytes(model(**first))
+    assert main(["estimate", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_projector_counts_and_nothing_else_is_taken_for_one(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    projector = tmp_path / "mmproj-x.gguf"
+    projector.write_bytes(gguf({"general.architecture": "clip"}, [("v.patch_embd.weight", (64, 64))]))
+    point = ["estimate", file, "--context", 512]
+    alone, both = told(capsys, *point, "--json"), told(capsys, *point, "--mmproj", projector, "--json")
+    assert both["total_bytes"] == alone["total_bytes"] + BLOCK_BYTES
+    assert main([str(each) for each in (*point, "--mmproj", projector)]) == 0
+    assert f"{both['total_bytes']:,}" in capsys.readouterr().out
+    assert main([str(each) for each in (*point, "--mmproj", file)]) == 2
+    assert "not a projector" in capsys.readouterr().err
+    assert main(["estimate", str(projector)]) == 2
+    assert "a projector; give the model's file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["estimate"], ["estimate", "--context", "512"], ["fit", "--vram", "8GiB"]]
+)
+def test_an_architecture_that_no_engine_can_have_is_refused_in_plain_letters(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, name = tmp_path / "evil.gguf", "a\x1b[2J\u202e"
+    keys = {key.replace("llama", name): content for key, content in SHAPE.items()}
+    path.write_bytes(gguf({"general.architecture": name, **keys}))
+    assert main([command[0], str(path), *command[1:]]) == 2
+    seen = capsys.readouterr()
+    assert "no engine has such a name" in seen.err
+    assert not any(each in seen.out + seen.err for each in "\x1b\u202e")
+
+
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_files_are_one_line_without_a_traceback(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -1,8 +1,10 @@
 """What a header holds: values, arrays by their place, tensors."""
 
-__all__ = ["Array", "Header", "Tensor", "Value"]
+__all__ = ["PROJECTOR", "Array", "Header", "Tensor", "Value"]
 
 DEFAULT_ALIGNMENT = 32
+PROJECTOR = "clip"
+"""The architecture of projectors, which are no language models."""
 
 
 class Array:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from gguf_observability.header import Array
+from gguf_observability.header import PROJECTOR, Array
 
 __all__ = ["Model", "ModelError"]
 
+_NAME_LIMIT = 64
 _LAYER_LIMIT = 4096
 _CONTEXT_LIMIT = 1 << 31
 
@@ -30,6 +31,13 @@ class Model:
         architecture = metadata.get("general.architecture")
         if not isinstance(architecture, str) or not architecture:
             raise ModelError("general.architecture is absent: not a language model's file")
+        if architecture == PROJECTOR:
+            why = "a projector; give the model's file, and this one as --mmproj"
+            raise ModelError(f"general.architecture is {architecture}: {why}")
+        if not (architecture.isascii() and architecture.isprintable()) or len(architecture) > _NAME_LIMIT:
+            raise ModelError(
+                f"general.architecture is {architecture[:_NAME_LIMIT]!r}: no engine has such a name"
+            )
         self.architecture = architecture
         self.layers = self.integer("block_count", lowest=1, highest=_LAYER_LIMIT)
         self.trunk_layers = self.layers - self.integer("nextn_predict_layers", 0, highest=self.layers - 1)

@@ -11,6 +11,7 @@ from struct import Struct, unpack
 from gguf_observability.cursor import U32, U64, Cursor
 from gguf_observability.errors import GgufError
 from gguf_observability.header import Array, Header, Tensor, Value
+from gguf_observability.kept import Kept
 from gguf_observability.tensor_types import REMOVED, TENSOR_TYPES
 
 TYPE_CHECKING = False  # what typing has, without the 4 ms of importing it
@@ -22,14 +23,9 @@ __all__ = ["Array", "Header", "Tensor", "Value", "read_header"]
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _KEPT_STRING_LIMIT_BYTES = 4 << 20  # chat templates have some ten thousand
-_KEPT_LIMIT_BYTES = 8 << 20  # of all keys and values together: beyond it a file is no model's
-_KEPT_ARRAY_LIMIT = 4096  # per-layer lists are kept; vocabularies are not
-_KEPT_ARRAYS_LIMIT = 65536  # elements of all of them: of more, longer ones are not kept
-_KEPT_STRINGS_LIMIT = 8192  # of these, strings: languages, tags, labels
 _BOOLEANS_LIMIT = 1 << 20  # in an array: one a layer, or one a token
 _PAIRS_LIMIT = 4096  # the largest models have some hundred
 _TENSORS_LIMIT = 16384  # the largest models have some thousand
-_WALKED_LIMIT = 2 << 20  # strings in arrays: vocabularies and merges have a million at most
 _ENTRY_BYTES = 200  # what a pair takes beside its text, about
 _KEY_LIMIT_BYTES = 65535
 _NAME_LIMIT_BYTES = 64
@@ -96,10 +92,11 @@ def _parse(name: str, cursor: Cursor) -> Header:
         raise GgufError("more metadata than the file can hold", 16, f"{kv_count} entries")
     if tensor_count > _COUNT_BELIEVED and tensor_count * _TENSOR_MIN_BYTES > left:
         raise GgufError("more tensors than the file can hold", 8, f"{tensor_count} tensors")
-    if kv_count > _PAIRS_LIMIT or tensor_count > _TENSORS_LIMIT:
-        rule = "more metadata than the limit" if kv_count > _PAIRS_LIMIT else "more tensors than the limit"
-        raise GgufError(rule, 8, f"{kv_count} entries, {tensor_count} tensors")
-    kept = _Kept()
+    if kv_count > _PAIRS_LIMIT:
+        raise GgufError("more metadata than the limit", 16, f"{kv_count} entries")
+    if tensor_count > _TENSORS_LIMIT:
+        raise GgufError("more tensors than the limit", 8, f"{tensor_count} tensors")
+    kept = Kept()
     for _ in range(kv_count):
         start = cursor.position
         key = _key(cursor)
@@ -114,41 +111,6 @@ def _parse(name: str, cursor: Cursor) -> Header:
     header.data_offset = -(-cursor.position // header.alignment) * header.alignment
     header.tensors = _placed(infos, header)
     return header
-
-
-class _Kept:
-    """What a header has cost so far: bytes of text, elements of arrays, strings walked over."""
-
-    __slots__ = ("bytes", "elements", "strings", "walked")
-
-    def __init__(self) -> None:
-        self.bytes = self.elements = self.strings = self.walked = 0
-
-    def text(self, size: int, start: int) -> None:
-        """Count `size` bytes of text that are kept."""
-        self.bytes += size
-        if self.bytes > _KEPT_LIMIT_BYTES:
-            raise GgufError("more text than the limit", start, f"limit {_KEPT_LIMIT_BYTES} bytes")
-
-    def array(self, count: int) -> bool:
-        """Whether an array of `count` elements is kept."""
-        if count > _KEPT_ARRAY_LIMIT or self.elements + count > _KEPT_ARRAYS_LIMIT:
-            return False
-        self.elements += count
-        return True
-
-    def listed(self, count: int) -> bool:
-        """Whether an array of `count` strings is kept."""
-        if self.strings + count > _KEPT_STRINGS_LIMIT or not self.array(count):
-            return False
-        self.strings += count
-        return True
-
-    def walk(self, count: int, start: int) -> None:
-        """Count `count` strings that are walked over."""
-        self.walked += count
-        if self.walked > _WALKED_LIMIT:
-            raise GgufError("more strings than the limit", start, f"limit {_WALKED_LIMIT}")
 
 
 def _version(cursor: Cursor) -> int:
@@ -177,7 +139,7 @@ def _key(cursor: Cursor) -> str:
         raise GgufError("key is not UTF-8", start) from None
 
 
-def _value(cursor: Cursor, type_: int, start: int, kept: _Kept) -> Value:
+def _value(cursor: Cursor, type_: int, start: int, kept: Kept) -> Value:
     if type_ == _STRING:
         raw = cursor.text(_KEPT_STRING_LIMIT_BYTES, "string")
         kept.text(len(raw), start)
@@ -197,7 +159,7 @@ def _boolean(value: int, start: int) -> bool:
     return value == 1
 
 
-def _array(cursor: Cursor, kept: _Kept) -> Array:
+def _array(cursor: Cursor, kept: Kept) -> Array:
     start = cursor.position
     type_, count = cursor.number(U32), cursor.number(U64)
     if type_ == _ARRAY:
@@ -226,7 +188,7 @@ def _array(cursor: Cursor, kept: _Kept) -> Array:
 
 
 def _numbers(
-    cursor: Cursor, form: Struct, count: int, type_: int, kept: _Kept
+    cursor: Cursor, form: Struct, count: int, type_: int, kept: Kept
 ) -> tuple[int | float | bool, ...] | None:
     """An array of numbers or truth values; None where it is too long to be kept."""
     first = cursor.position

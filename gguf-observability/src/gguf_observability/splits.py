@@ -3,10 +3,10 @@
 import os
 
 from gguf_observability.errors import GgufError
-from gguf_observability.header import Header, Tensor
+from gguf_observability.header import PROJECTOR, Header, Tensor
 from gguf_observability.reader import read_header
 
-__all__ = ["read_model", "sidecars"]
+__all__ = ["read_model", "read_projector", "sidecars"]
 
 _NAME = r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf"
 _COUNT_LIMIT = 1024
@@ -32,9 +32,26 @@ def read_model(path: str | os.PathLike[str]) -> Header:
         raise GgufError("split file whose name does not say so", 0, f"{count} parts", name)
     if count > _COUNT_LIMIT:
         raise GgufError("more parts than a model has", 0, f"{count} parts", name)
-    if _number(first, "split.no") != 0 or int(found["number"]) != 1:
+    if int(found["number"]) == 1 and _number(first, "split.no") != 0:
+        raise GgufError(
+            "part in the wrong place", 0, f"split.no {_number(first, 'split.no')} in the first", name
+        )
+    if int(found["number"]) != 1:
         raise GgufError("not the first part of a split model", 0, f"give {found['stem']}-00001-of-...", name)
     return _joined(first, found["stem"], count)
+
+
+def read_projector(path: str | os.PathLike[str]) -> Header:
+    """The header of a projector, the sidecar of a model that sees or hears.
+
+    Raises:
+        GgufError: A file breaks a rule of the format, or is no projector.
+        OSError: It cannot be opened.
+    """
+    found = read_model(path)
+    if found.metadata.get("general.type") != "mmproj" and found.architecture != PROJECTOR:
+        raise GgufError("not a projector", 0, f"its architecture is {found.architecture!r}", found.path)
+    return found
 
 
 def _joined(first: Header, stem: str, count: int) -> Header:
@@ -57,8 +74,8 @@ def _joined(first: Header, stem: str, count: int) -> Header:
 
 def _number(header: Header, key: str) -> int:
     value = header.metadata.get(key, 0)
-    if not isinstance(value, int):
-        raise GgufError("split key is not a number", 0, key, header.path)
+    if not isinstance(value, int) or value < 0:
+        raise GgufError("split key is not a number from 0", 0, f"{key} {value!r}", header.path)
     return int(value)
 
 

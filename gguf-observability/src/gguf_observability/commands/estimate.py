@@ -10,7 +10,7 @@ from gguf_observability.header import Header
 from gguf_observability.kv_cache import Serving
 from gguf_observability.model import Model
 from gguf_observability.quantity import shown
-from gguf_observability.splits import read_model
+from gguf_observability.splits import read_model, read_projector
 from gguf_observability.terminal import say
 
 __all__ = ["add", "document", "run"]
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         say("\n".join(_table(header, options)))
         return 0
     found = _at(header, serving_of(options, options.context), options, options.gpu_layers)
-    projector = read_model(options.mmproj).weights_bytes if options.mmproj else None
+    projector = read_projector(options.mmproj).weights_bytes if options.mmproj else None
     if options.json:
         import json  # noqa: PLC0415 - only where it is asked for
 
@@ -104,11 +104,12 @@ def _lines(found: Estimate, projector: int | None) -> list[str]:
     for name, term in found.terms:
         places = "".join(f" {shown(size):>11}" for size in (term.host, *term.devices))
         lines.append(f"{name:10} {term.size:>16,} {shown(term.size):>11}{places}  {term.exactness}")
-    lines.append(f"{'total':10} {found.size:>16,} {shown(found.size):>11}")
     if projector is not None:
         lines.append(
             f"{'projector':10} {projector:>16,} {shown(projector):>11}  approximate: its weights alone"
         )
+    total = found.size + (projector or 0)
+    lines.append(f"{'total':10} {total:>16,} {shown(total):>11}")
     lines += [f"  {name}: {term.why}" for name, term in found.terms if term.why]
     seen = shown_by_ollama(found)
     lines += ["", f"ollama ps will show {seen.size:,} bytes ({shown(seen.size)}), {seen.processor}"]
