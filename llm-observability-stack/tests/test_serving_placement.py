@@ -537,6 +537,8 @@ def test_a_missing_memory_limit_is_told() -> None:
     reads = box()
     limits(reads, memory=None)
     assert verdict(reads, "serving.memory-limit") == ("fail", "NoMemoryLimit")
+    item(reads, PODS)["spec"]["resources"] = {"limits": {"memory": "24Gi"}}  # the pod's, for all it has
+    assert verdict(reads, "serving.memory-limit") == PASS
 
 
 def test_without_an_ollama_nothing_else_is_judged() -> None:

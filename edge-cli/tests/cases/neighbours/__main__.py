@@ -8,6 +8,7 @@ import situations_disk
 import situations_each
 import situations_each_telemetry
 import situations_engine
+import situations_field_last
 import situations_field_mixed
 import situations_field_model
 import situations_field_more
@@ -32,6 +33,7 @@ __all__ = [
     "situations_each",
     "situations_each_telemetry",
     "situations_engine",
+    "situations_field_last",
     "situations_field_mixed",
     "situations_field_model",
     "situations_field_more",

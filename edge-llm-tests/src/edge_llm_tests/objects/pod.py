@@ -141,6 +141,11 @@ class PodSpec(msgspec.Struct, frozen=True):
         return objects(self.raw, "tolerations")
 
     @property
+    def limits(self) -> Mapping[str, Any]:
+        """Limits of the pod as a whole, which its containers share; most pods have them by container."""
+        return mapping(self.raw, "resources", "limits")
+
+    @property
     def volumes(self) -> tuple[Mapping[str, Any], ...]:
         """Volumes, raw."""
         return objects(self.raw, "volumes")

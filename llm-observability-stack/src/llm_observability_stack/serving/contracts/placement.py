@@ -79,7 +79,7 @@ def memory_limit(_spec: ServingSpec, observed: ServingState) -> Result:
     asking = observed.asking
     if asking is None:
         return unknown("NothingAsks", "there is no Ollama whose limits could be looked at")
-    limit = asking.container.limits.get("memory")
+    limit = asking.container.limits.get("memory") or asking.spec.limits.get("memory")
     if limit:
         return passed(f"{asking.where} is limited to {limit}")
     return failed(
