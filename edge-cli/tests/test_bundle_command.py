@@ -227,6 +227,22 @@ def test_a_bundle_that_only_says_that_it_has_what_is_pinned(edge: Edge, whole: B
         replace(supply, loaded=lying, known=known).profile(load_profile(str(whole.profile), layers), layers)
 
 
+def test_a_bundle_brings_no_image_of_k3s_s_own(edge: Edge, whole: Box) -> None:
+    """Its pods are made by tag: one that was put under it would run as part of k3s."""
+    assert edge("bundle", "load", whole.bundle)[0] == 0
+    layers = load_layers()
+    supply = load_supply(layers, offline=True)
+    assert supply.loaded is not None
+    (first, *_) = supply.loaded.manifest.of("image")
+    stranger = msgspec.structs.replace(first, name="docker.io/rancher/mirrored-pause:3.6")
+    entries = (*supply.loaded.manifest.entries, stranger)
+    poisoned = replace(
+        supply.loaded, manifest=msgspec.structs.replace(supply.loaded.manifest, entries=entries)
+    )
+    with pytest.raises(DigestError, match="k3s's own images come with k3s alone"):
+        replace(supply, loaded=poisoned).profile(load_profile(str(whole.profile), layers), layers)
+
+
 def test_offline_without_a_bundle(edge: Edge) -> None:
     code, _, err = edge("up", "--offline", "--profile", "cpu")
     assert code == 2

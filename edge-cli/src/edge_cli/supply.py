@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Supply", "load_supply"]
 
+_OF_K3S = "docker.io/rancher/"  # a node that has such a tag takes it, whatever is in it
 _LOAD = "load a bundle of this profile: `edge bundle load FILE`"
 
 
@@ -195,6 +196,11 @@ def _hold(loaded: Loaded, entry: Entry, known: Lock) -> None:
     Raises:
         DigestError: It is another image.
     """
+    if entry.name.startswith(_OF_K3S):
+        raise DigestError(
+            f"the bundle in {loaded.folder} brings {entry.name}, and k3s's own images come with k3s alone",
+            "make the bundle again, or ask who made it",
+        )
     path, pinned = loaded.path(entry), known.images.get(entry.name)
     if said := archive_fault(path, entry.name, entry.digest):
         raise DigestError(
