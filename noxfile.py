@@ -32,6 +32,11 @@ EXTRAS = {"edge-llm-tests": ["suite"], "k3s-nvidia-edge": ["sandbox"]}
 
 BIN = ROOT / ".venv" / "bin"
 
+if shutil.which("uv") is None:  # the Makefile keeps one of its own; `.venv/bin/nox` works without `make` too
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    kept = sorted(str(each) for each in (cache / "edge" / "tools").glob("uv-*/bin"))
+    os.environ["PATH"] = os.pathsep.join([os.environ["PATH"], *kept])
+
 nox.needs_version = ">=2024.10.9"
 nox.options.default_venv_backend = "uv"
 nox.options.sessions = ["lint", "types", "imports", "docs", "alone", "build", "rules", "tests", "sandbox"]
