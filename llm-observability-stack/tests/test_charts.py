@@ -659,6 +659,52 @@ def test_the_kernel_log_is_read_by_root_with_one_capability_and_only_where_it_is
     assert plain["securityContext"]["runAsUser"] == 65534
 
 
+@pytest.mark.rules
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {
+            "dcgm": {"enabled": True},
+            "prometheus": {"externalLabels": {"box": "berlin: 1 #x", "of": "'a' \"b\""}},
+        },
+        {
+            "scrape": {
+                "extra": [
+                    {
+                        "job": "a",
+                        "targets": ["h:1", "[2001:db8::1]:9100"],
+                        "path": "/m?x=1#y:z",
+                        "scheme": "https",
+                    },
+                    {
+                        "job": "b",
+                        "targets": ["192.0.2.1:65535"],
+                        "intervalSeconds": 120,
+                        "timeoutSeconds": 120,
+                    },
+                ]
+            },
+            "prometheus": {"storage": {"size": "1.5Ti"}, "retention": {"days": 3650, "sizePercent": 10}},
+        },
+    ],
+)
+def test_promtool_accepts_the_configuration(values: Mapping[str, Any], tmp_path: Path) -> None:
+    from k3s_nvidia_edge.sandbox.build import build
+
+    promtool = shutil.which("promtool") or build(["prometheus"]).bin_dir / "promtool"
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config_of(values, "prometheus")))
+    done = subprocess.run(
+        [promtool, "check", "config", "--lint=none", "prometheus.yml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_target_of_its_own_pace() -> None:
     slow = {"job": "slow", "targets": ["h:1"], "intervalSeconds": 60, "timeoutSeconds": 50}
     [job] = [

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,6 +152,76 @@ def parses(expression: str) -> bool:
         timeout=30,
     )
     return done.returncode == 0
+
+
+OUTCOMES = ("pass", "fail", "unknown", "blocked")
+PASS, UNKNOWN, BLOCKED, FAIL = 0, 1, 2, 3
+
+
+def box_of(**outcomes: str) -> list[dict[str, str]]:
+    """A contract of each rung, or two (`fail,blocked`), as the exporter tells it."""
+    return [
+        {
+            "series": f'edge_contract_outcome{{contract="{rung}.{number}",rung="{rung}",outcome="{each}"}}',
+            "values": str(int(each == outcome)),
+        }
+        for rung in LADDER
+        for number, outcome in enumerate(outcomes.get(rung, "pass").split(","))
+        for each in OUTCOMES
+    ]
+
+
+@pytest.mark.rules
+@pytest.mark.parametrize(
+    ("outcomes", "shown"),
+    [
+        pytest.param({}, {}, id="all hold"),
+        pytest.param(
+            {"host": "unknown,blocked", "gpu": "pass,blocked", "profile": "pass,blocked"},
+            {"host": UNKNOWN},
+            id="a healthy box seen from a pod, which sees no host",
+        ),
+        pytest.param(
+            {"host": "fail,blocked", "gpu": "blocked", "serving": "blocked"},
+            {"host": FAIL, "gpu": BLOCKED, "serving": BLOCKED},
+            id="a broken host blocks",
+        ),
+        pytest.param(
+            {"host": "unknown,blocked", "gpu": "pass,fail", "serving": "blocked"},
+            {"host": UNKNOWN, "gpu": FAIL, "serving": BLOCKED},
+            id="a broken offer blocks",
+        ),
+        pytest.param(
+            {"host": "unknown,blocked", "gpu": "pass,blocked", "model": "fail", "profile": "blocked"},
+            {"host": UNKNOWN, "model": FAIL, "profile": BLOCKED},
+            id="what fails above blocks nothing below",
+        ),
+        pytest.param(
+            {"gpu": "unknown", "serving": "blocked", "model": "blocked"},
+            {"gpu": UNKNOWN, "serving": BLOCKED, "model": BLOCKED},
+            id="what stands on the unknown does not pass",
+        ),
+    ],
+)
+def test_what_the_ladder_shows(outcomes: dict[str, str], shown: dict[str, int], tmp_path: Path) -> None:
+    stats = {
+        panel["title"]: panel["targets"][0]["expr"] for panel in panels("box") if panel["title"] in LADDER
+    }
+    cases = [
+        {"expr": stats[rung], "exp_samples": [{"labels": "{}", "value": shown.get(rung, PASS)}]}
+        for rung in LADDER
+    ]
+    test = {"interval": "1m", "input_series": box_of(**outcomes), "promql_expr_test": cases}
+    (tmp_path / "ladder.yml").write_text(yaml.safe_dump({"rule_files": [], "tests": [test]}))
+    done = subprocess.run(
+        [promtool(), "test", "rules", "ladder.yml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.rules
