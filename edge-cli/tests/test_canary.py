@@ -65,6 +65,9 @@ def recording(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
         whole["reads"][key] = entry | {
             each: planted(entry[each], request.param) for each in fields if each in entry
         }
+    whole["target"] |= {"context": request.param, "host": request.param}
+    whole["reads"][request.param] = {"text": request.param, "mtime": None, "error": None}
+    whole["nodes"] = {f"{request.param} b": {"command:df -Pk": {"rc": 0, "stdout": request.param}}}
     path = tmp_path / "recording.json"
     path.write_text(json.dumps(whole))
     assert CANARIES[request.param] in path.read_text()

@@ -89,7 +89,9 @@ def report(layers: tuple[Layer, ...], profile: Profile, recording: Recording, tr
         rungs=tuple(_rung(name, layer, verdict, tree) for layer in layers for name in layer.rungs),
         profile=profile.name,
         simulated=recording.simulated or profile.simulated,
-        recording=recording,
+        recording=replace(
+            recording, context=_clean_text(recording.context), host=_clean_text(recording.host)
+        ),
     )
 
 

@@ -244,7 +244,7 @@ class Recording(msgspec.Struct, frozen=True, dict=True):
             profile=_text(target.get("profile")),
             context=_text(target.get("context")),
             simulated=document.get("simulated") is True,
-            redactions=redactions if isinstance(redactions, int) else 0,
+            redactions=max(0, redactions) if isinstance(redactions, int) else 0,
             tool={str(key): str(value) for key, value in tool.items()} if isinstance(tool, Mapping) else {},
             host=_text(target.get("host")),
             nodes=nodes,
