@@ -26,6 +26,7 @@ from edge_llm_tests.readers.host import COMMANDS, FILES, GLOBS
 from edge_llm_tests.readers.hosts import _names, connected_hosts
 from edge_llm_tests.readers.ssh import SshHost
 from edge_llm_tests.readers.ssh_backend import SshAccess, parse_address, run_by_ssh
+from edge_llm_tests.readers.ssh_fault import ssh_fault
 from edge_llm_tests.reads import UnseenError
 
 SSHD = "/usr/sbin/sshd"
@@ -494,6 +495,22 @@ def test_the_ssh_program_gets_each_part_as_it_is(
     assert rc == 0
     assert given[-2:] == [name, "true"]
     assert [each for each in given if each.startswith(("User=", "Port="))] == options
+
+
+@pytest.mark.parametrize(
+    ("address", "pasted"),
+    [
+        ("ssh://box", "`ssh box true`"),
+        ("ssh://edge@box:2222", "`ssh -p 2222 edge@box true`"),
+        ("ssh://edge@[fd00::1]:22", "`ssh -p 22 edge@fd00::1 true`"),
+        ("ssh://[::1]/", "`ssh ::1 true`"),
+        ("ssh://LAB\\edge@box", "`ssh 'LAB\\edge@box' true`"),
+    ],
+)
+def test_the_next_step_is_a_command_that_can_be_pasted(address: str, pasted: str) -> None:
+    assert pasted in ssh_fault(address, b"edge@box: Permission denied (publickey).").next_step
+    assert pasted.replace("ssh", "ssh -v", 1) in ssh_fault(address, b"something else").next_step
+    assert pasted in ssh_fault(address, b"", 8.0).next_step
 
 
 def test_a_host_whose_shell_greets_is_read_without_the_greeting(

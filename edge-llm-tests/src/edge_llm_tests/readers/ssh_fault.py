@@ -1,8 +1,10 @@
 """A fault of ssh: what the program said, as an error that names the host and the next step."""
 
 import re
+import shlex
 
 from edge_llm_tests.errors import EdgeError, TargetUnreachableError, UnauthorisedError
+from edge_llm_tests.readers.ssh_backend import parse_address
 
 __all__ = ["said_by_ssh", "ssh_fault", "sudo_fault"]
 
@@ -67,17 +69,17 @@ _FAULTS: tuple[tuple[str, type[EdgeError], str, str], ...] = (
 def ssh_fault(address: str, stderr: bytes, late_s: float = 0.0) -> EdgeError:
     """The error for what ssh said when a host could not be entered; `late_s` where it was ended as late."""
     said = stderr.decode("utf-8", "replace").strip()
-    name = address.removeprefix("ssh://")
+    name = _target(address)
     last = " ".join((said.splitlines() or [""])[-1].split())
     for pattern, kind, message, step in _FAULTS:
         if re.search(pattern, said):
-            return kind(f"{address}: {message.format(said=last)}", step.format(name=_target(name)))
+            return kind(f"{address}: {message.format(said=last)}", step.format(name=name))
     if late_s:
         return TargetUnreachableError(
-            f"{address}: no answer in {late_s:.0f} s", f"see whether `ssh {_target(name)} true` comes back"
+            f"{address}: no answer in {late_s:.0f} s", f"see whether `ssh {name} true` comes back"
         )
     return TargetUnreachableError(
-        f"{address}: ssh failed: {last or 'without a word'}", f"see what `ssh -v {_target(name)} true` says"
+        f"{address}: ssh failed: {last or 'without a word'}", f"see what `ssh -v {name} true` says"
     )
 
 
@@ -95,7 +97,8 @@ def said_by_ssh(stderr: bytes) -> bool:
     return _OWN_WORDS.search(stderr) is not None
 
 
-def _target(name: str) -> str:
-    """The host as the ssh program takes it."""
-    host, _, port = name.rpartition(":")
-    return f"-p {port} {host}" if host and port.isdigit() and not host.endswith(":") else name
+def _target(address: str) -> str:
+    """The host as the ssh program takes it, on a command line that is pasted."""
+    user, name, port = parse_address(address)
+    place = shlex.quote(f"{user}@{name}" if user else name)
+    return f"-p {port} {place}" if port else place
