@@ -1,6 +1,7 @@
 """The program as users start it."""
 
 import json
+import struct
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from edge_llm_tests import Layer
-from gguf_files import MALFORMED, gguf, golden_file
+from gguf_files import MALFORMED, gguf, golden_file, string
 from gguf_observability import verdict
 from gguf_observability.cli import main
 from gguf_observability.profile import LAYER
@@ -154,6 +155,22 @@ def test_nothing_of_a_file_moves_the_cursor(tmp_path: Path, capsys: pytest.Captu
         assert main([str(each) for each in arguments]) == 0
         out = capsys.readouterr().out
         assert not any(each in out for each in "\x1b\x07\x9b\u202e\u2066\r")
+
+
+def test_json_is_json_whatever_the_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "odd.gguf"
+    odd = struct.pack("<IQQ", 3, 0, 3) + string("a") + struct.pack("<If", 6, float("nan"))
+    odd += string("b") + struct.pack("<IIQff", 9, 6, 2, float("inf"), 1.5)
+    path.write_bytes(b"GGUF" + odd + string("c") + struct.pack("<I", 8) + string(b"\xff\x1b"))
+
+    def refused(constant: str) -> None:
+        raise AssertionError(constant)
+
+    assert main(["inspect", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=refused)["metadata"]
+    assert found == {"a": "nan", "b": ["inf", 1.5], "c": "\\xff\x1b"}
+    assert main(["scan", str(path), "--json"]) == 0
+    json.loads(capsys.readouterr().out, parse_constant=refused)
 
 
 def test_split_models_are_joined_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,9 @@ TYPE_CHECKING = False  # what typing has, without the 6 ms of importing it
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["printable", "say"]
+__all__ = ["plain", "printable", "say"]
 
+_ENDLESS = float("inf")
 _UNSAFE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Control, format (bidirectional ones too), surrogates, private, unassigned, separators of lines."""
 
@@ -24,6 +25,19 @@ def printable(text: str, limit: int = 200) -> str:
     if not (cut.isascii() and cut.isprintable()):
         cut = "".join(_shown(each) for each in cut)
     return cut if len(text) <= limit else f"{cut}... ({len(text)} characters)"
+
+
+def plain(value: object) -> object:
+    """A value as any reader of JSON takes it: numbers that are none as text, no bytes that are no text."""
+    if isinstance(value, dict):
+        return {str(plain(key)): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not -_ENDLESS < value < _ENDLESS:
+        return str(value)
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return value
 
 
 def _shown(character: str) -> str:

@@ -3,7 +3,7 @@
 from gguf_observability.header import Array, Header
 from gguf_observability.quantity import shown
 from gguf_observability.splits import read_model, sidecars
-from gguf_observability.terminal import printable, say
+from gguf_observability.terminal import plain, printable, say
 
 TYPE_CHECKING = False  # what typing has, without the 15 ms of importing it
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def run(options: "argparse.Namespace") -> int:
     if options.json:
         import json  # noqa: PLC0415 - the text needs none of it, and it is the larger part of the start
 
-        say(json.dumps(_document(header, tensors=options.tensors), indent=2))
+        say(json.dumps(plain(_document(header, tensors=options.tensors)), indent=2))
         return 0
     say("\n".join(_lines(header, tensors=options.tensors)))
     return 0

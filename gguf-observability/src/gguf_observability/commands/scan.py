@@ -10,7 +10,7 @@ from gguf_observability.errors import GgufError
 from gguf_observability.progress import followed
 from gguf_observability.quantity import shown
 from gguf_observability.reader import read_header
-from gguf_observability.terminal import printable, say
+from gguf_observability.terminal import plain, printable, say
 
 __all__ = ["add", "run"]
 
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     broken = 0
     for told in followed(map(_told, files), "files", len(files)):
         broken += "error" in told
-        say(json.dumps(told) if options.json else _line(told))
+        say(json.dumps(plain(told)) if options.json else _line(told))
     if not options.json:
         say(f"{len(files)} files, {broken} broken")
     return _BROKEN if broken else 0
