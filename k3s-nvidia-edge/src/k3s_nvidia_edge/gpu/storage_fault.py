@@ -50,15 +50,16 @@ def provisioner_fault(provisioners: tuple[Pod, ...]) -> Fault | None:
 
 def lost_claim(found: tuple[Claim, ...], recording: Recording) -> Claim | None:
     """The first claim without its volume that a pod waits for; what nobody uses is left to its owner."""
+    lost = [claim for claim in found if claim.phase == "Lost"]
+    if not lost:
+        return None  # before a walk over all pods
     used = {
         (pod.namespace, text(volume, "persistentVolumeClaim", "claimName"))
         for pod in recording.view(pods).value
         if not pod.finished
         for volume in pod.spec.volumes
     }
-    return next(
-        (each for each in found if each.phase == "Lost" and (each.namespace, each.name) in used), None
-    )
+    return next((claim for claim in lost if (claim.namespace, claim.name) in used), None)
 
 
 def waiting_claim_fault(
