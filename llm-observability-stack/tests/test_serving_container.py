@@ -413,18 +413,30 @@ def test_one_eviction_told_twice_is_one() -> None:
         (2, 112, "2026-06-15T09:55:00Z", PASS),  # quiet for two hours
         (2, 5, "2026-06-15T11:55:00Z", PASS),  # every third day
         (255, 40, "2026-06-15T11:55:00Z", PASS),  # lost with its machine
+        (1, 40, None, PASS),  # nobody knows when
         (0, 40, "2026-06-15T11:55:00Z", PASS),  # stopped in order
     ],
 )
 def test_what_serves_now_and_crashes_in_between(
-    code: int, restarts: int, finished: str, expected: tuple[str, str | None]
+    code: int, restarts: int, finished: str | None, expected: tuple[str, str | None]
 ) -> None:
     reads = box()
-    pod_of(reads)["status"]["containerStatuses"][0] |= {
-        "lastState": ended("Error", code, finished, "panic: index out of range"),
-        "restartCount": restarts,
-    }
+    last = ended("Error", code, finished or "", "panic: index out of range")
+    if finished is None:
+        del last["terminated"]["finishedAt"]
+    pod_of(reads)["status"]["containerStatuses"][0] |= {"lastState": last, "restartCount": restarts}
     assert verdict(reads, "serving.running") == expected
+
+
+def test_crashes_of_the_installation_are_over_when_it_runs_for_longer_than_they_took() -> None:
+    reads = box()
+    pod = pod_of(reads)
+    pod["metadata"]["creationTimestamp"] = pod["status"]["startTime"] = "2026-06-15T11:50:00Z"
+    status = pod["status"]["containerStatuses"][0]
+    status |= {"restartCount": 3, "lastState": ended("Error", 1, "2026-06-15T11:51:00Z")}
+    assert verdict(reads, "serving.running") == PASS
+    status["lastState"] = ended("Error", 1, "2026-06-15T11:59:30Z")
+    assert verdict(reads, "serving.running") == ("fail", "CrashLoop")
 
 
 def test_a_probe_that_kills_again_and_again_is_told_though_the_pod_is_ready() -> None:

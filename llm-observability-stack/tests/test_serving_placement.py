@@ -456,6 +456,9 @@ CPU_ONLY = 'level=INFO source=types.go:60 msg="inference compute" id=cpu library
         ("NVIDIA_VISIBLE_DEVICES", "void", "DevicesHidden"),
         ("NVIDIA_VISIBLE_DEVICES", "none", "DevicesHidden"),
         ("NVIDIA_VISIBLE_DEVICES", "all", None),
+        ("CUDA_VISIBLE_DEVICES", "0", None),  # the engine has another reason
+        ("CUDA_VISIBLE_DEVICES", "GPU-3f0f5f2e", None),
+        ("CUDA_VISIBLE_DEVICES", "5, GPU-3f0f5f2e-7a0d-4c1b-9c55-1d2e3f405162", None),
     ],
 )
 def test_a_card_that_is_hidden_by_name_is_told_where_the_engine_found_none(

@@ -357,6 +357,14 @@ def test_an_open_webui_that_asks_by_the_openai_api_alone_asks_this_ollama() -> N
     assert "ENABLE_OLLAMA_API=false" in found.result.message
 
 
+def test_https_to_a_port_for_https_is_right() -> None:
+    for port, name in ((443, "web"), (8443, "https")):
+        reads = box()
+        item(reads, SERVICES)["spec"]["ports"].append({"name": name, "port": port, "targetPort": 8443})
+        backend(f"https://ollama.llm:{port}")(reads)
+        assert verdict(reads, "serving.webui") == PASS
+
+
 @pytest.mark.parametrize(
     ("url", "word"),
     [("http://x:11434", ""), ("https://x:11434", "https"), ("x:11434/api", "/api"), ("http://[broken", "")],

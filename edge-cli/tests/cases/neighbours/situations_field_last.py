@@ -214,3 +214,45 @@ def grafana_killed_before(box: Box) -> None:
             "terminated": {"reason": "OOMKilled", "exitCode": 137, "finishedAt": "2026-06-05T11:55:00Z"}
         },
     }
+
+
+@situation(CPU, "Ollama ended three times while it was installed, and runs since")
+def ended_while_installed(box: Box) -> None:
+    pod = box.pods("ollama")[0]
+    pod["metadata"]["creationTimestamp"] = pod["status"]["startTime"] = "2026-06-15T11:40:00Z"
+    status = pod["status"]["containerStatuses"][0]
+    status |= {"restartCount": 3, "lastState": ended(1)}
+    status["lastState"]["terminated"]["finishedAt"] = "2026-06-15T11:42:00Z"
+    status["state"]["running"]["startedAt"] = "2026-06-15T11:42:30Z"
+
+
+@situation(
+    OPERATOR,
+    "The driver is too old for the engine, and the card is named by an index that is right",
+    "host",
+    "serving",
+    says="driver",
+    never="ollama pull | restart the device plugin | smaller model",
+)
+def old_driver_and_index(box: Box) -> None:
+    for key in (
+        "command:nvidia-smi -q -x",
+        "command:modinfo -F version nvidia",
+        "file:/proc/driver/nvidia/version",
+        "command:dmesg --time-format iso",
+    ):
+        for part in ("stdout", "text"):
+            if part in box.reads[key]:
+                box.reads[key][part] = (
+                    box.reads[key][part].replace("570.195.03", "535.309.01").replace(">12.8<", ">12.2<")
+                )
+    box.env("ollama", CUDA_VISIBLE_DEVICES="0")
+    box.loaded(size_vram=0)
+    box.empty_card()
+    box.logs(
+        "ollama",
+        'time=2026-06-15T08:02:21.504Z level=INFO source=runner.go:67 msg="discovering available GPUs..."',
+        'time=2026-06-15T08:02:22.410Z level=INFO source=types.go:60 msg="inference compute" id=cpu library=cpu compute="" name=cpu description=cpu total="62.7 GiB" available="45.1 GiB"',
+        'time=2026-06-15T08:11:04.220Z level=INFO source=llama_server.go:610 msg="llama runner started in 2.41 seconds"',
+        replace=True,
+    )

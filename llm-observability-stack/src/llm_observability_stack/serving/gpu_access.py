@@ -1,5 +1,7 @@
 """What brings a GPU into the Ollama container: its request, the runtime class or CDI, its environment."""
 
+import re
+
 from edge_llm_tests.contract import Result, failed, passed, unknown
 from edge_llm_tests.fields import flag, mapping, objects, texts
 from edge_llm_tests.objects import Container
@@ -25,6 +27,7 @@ ACCESS_REASONS = (
     "GpuNotPromised",
     "ClassNotPromised",
 )
+_UUID = re.compile(r"<uuid>\s*(\S+?)\s*</uuid>")
 _CONTAINERD = "/var/lib/rancher/k3s/agent/etc/containerd/config.toml"
 _CLUSTER_POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 
@@ -134,23 +137,27 @@ def _by_environment(asking: Asking) -> Result | None:
 
 
 def _hidden_by_name(observed: ServingState, asking: Asking) -> Result | None:
-    """A setting that leaves the engine no card, where the engine indeed found none."""
+    """A setting that names no card which the container has, where the engine indeed found none."""
     if engine_libraries(observed.log.or_else(())) != {"cpu"}:
         return None
-    visible, given = (
-        asking.container.env.get(name, "") for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
-    )
-    if visible:
-        said = (
-            f"CUDA_VISIBLE_DEVICES={visible}, and the engine found no GPU: what it was given is none of these"
-        )
+    visible = asking.container.env.get("CUDA_VISIBLE_DEVICES", "")
+    given = asking.container.env.get("NVIDIA_VISIBLE_DEVICES", "")
+    granted = sum(gpu_resources(asking.container).values())
+    if visible and not any(_names_card(observed, word.strip(), granted) for word in visible.split(",")):
+        said = f"CUDA_VISIBLE_DEVICES={visible}, which names no card that it has: the engine found none"
     elif given.lower() in ("void", "none"):
-        said = (
-            f"NVIDIA_VISIBLE_DEVICES={given}, by which the runtime brings no card, and the engine found none"
-        )
+        said = f"NVIDIA_VISIBLE_DEVICES={given}, by which the runtime brings no card: the engine found none"
     else:
         return None
     return failed("DevicesHidden", f"{asking.where} sets {said}", independent=True)
+
+
+def _names_card(observed: ServingState, word: str, granted: int) -> bool:
+    """Whether an index is among the granted cards, a UUID among the host's; what cannot be told, is."""
+    if word.isdecimal():
+        return int(word) < max(granted, 1)
+    cards = see(lambda: _UUID.findall(observed.recording.command("nvidia-smi -q -x").output)).or_else([])
+    return not cards or any(card.startswith(word) for card in cards)
 
 
 def _by_runtime(observed: ServingState, promise: GpuPromise, asking: Asking, asked: dict[str, int]) -> Result:

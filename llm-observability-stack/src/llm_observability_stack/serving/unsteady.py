@@ -1,7 +1,7 @@
 """What does not stay: an Ollama that is Ready now, and is evicted, killed or crashes again and again."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from edge_llm_tests.contract import Result, failed
 from edge_llm_tests.objects import Container, Event, Pod
@@ -19,6 +19,8 @@ _OWN_LIMIT = re.compile(
     re.IGNORECASE,
 )
 _FLAPS = 3
+_QUIET_SPANS = 3
+"""What ended some times while it was installed, and runs since for longer than that took, is steady."""
 _SAID_LIMIT = 200
 _RHYTHM = timedelta(days=1)
 _NOT_ITS_OWN_END = frozenset({None, 0, 137, 143, 255})
@@ -64,7 +66,7 @@ def diagnose_flapping(observed: ServingState, pod: Pod) -> Result | None:
     about = observed.about(pod.namespace, pod.name, "Pod")
     for container in pod.containers:
         last = container.last_state
-        if container.init or container.restarts < _FLAPS or not _lately(observed, last.finished):
+        if container.init or container.restarts < _FLAPS or _steady(observed, pod, container):
             continue
         where: Where = {"pod": pod.name, "namespace": pod.namespace, "container": container.name}
         if probed := _probe_kill(about):
@@ -86,8 +88,12 @@ def diagnose_flapping(observed: ServingState, pod: Pod) -> Result | None:
     return None
 
 
-def _lately(observed: ServingState, finished: datetime | None) -> bool:
-    return finished is not None and observed.now - finished < _RECENT
+def _steady(observed: ServingState, pod: Pod, container: Container) -> bool:
+    """Whether it stays now: an hour has passed since its last end, or some times its usual span."""
+    finished, since = container.last_state.finished, pod.started or pod.created
+    if finished is None or since is None or observed.now - finished >= _RECENT:
+        return True
+    return observed.now - finished > _QUIET_SPANS * (finished - since) / container.restarts
 
 
 def _often(observed: ServingState, pod: Pod, container: Container) -> bool:

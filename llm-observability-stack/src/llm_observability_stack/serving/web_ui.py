@@ -142,13 +142,16 @@ def loopback(url: str) -> bool:
     return address.rpartition("@")[2].lower().startswith(_LOOPBACK)
 
 
-def misspelt(url: str) -> str:
-    """What is wrong with the form of a URL that leads to the right Service; empty where nothing is."""
+def misspelt(url: str, *, encrypted: bool = False) -> str:
+    """What is wrong with the form of a URL that leads to the right Service; empty where nothing is.
+
+    `encrypted` says that the port which it asks is one for https, of something before Ollama.
+    """
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
     except ValueError:
         return ""
-    if parts.scheme == "https":
+    if parts.scheme == "https" and not encrypted:
         return "speaks https, Ollama itself answers http only"
     if path := parts.path.strip("/"):
         return f"has the path /{path}, to which Open WebUI adds its own /api: Ollama answers 404"

@@ -19,6 +19,7 @@ _STARTING_WORDS = frozenset({"ContainerCreating", "PodInitializing"})
 _WEB_UI_STARTING = timedelta(minutes=3)
 """Open WebUI migrates its database and loads an embedding model before it is ready."""
 _INTERNAL_ERROR = 500
+_HTTPS = 443
 _SAID_LIMIT = 160
 
 WEB_UI_REASONS = (
@@ -154,7 +155,7 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
     if one is None:
         return None
     _ = observed.services.value
-    reached = {(each.name, each.namespace): {port for port, _ in each.ports} for each in one.services}
+    reached = {(each.name, each.namespace): dict(each.ports) for each in one.services}
     by_openai = [place[:2] for url in found.openai_backends if (place := in_cluster(url)) is not None]
     if (switch := found.asks_no_ollama) and not any(
         (name, namespace or found.namespace) in reached for name, namespace in by_openai
@@ -181,7 +182,7 @@ def diagnose_backends(observed: ServingState, found: WebUi) -> Result | None:
             wrong.append(f"{url} names no Service of Ollama ({one.path})")
         elif port not in ports:
             wrong.append(f"{url} asks port {port}, the Service has {sorted(ports)}")
-        elif form := misspelt(url):
+        elif form := misspelt(url, encrypted=port == _HTTPS or "https" in ports[port]):
             wrong.append(f"{url} {form}")
     if not wrong or len(wrong) < len(found.backends):
         return None
