@@ -40,11 +40,11 @@ def told(nodes: Any, pods: Any) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def test_nodes_and_what_they_offer_of_the_vendor() -> None:
+def test_nodes_and_what_they_offer_of_what_the_profile_asks_for() -> None:
     offered = {"cpu": "8", "nvidia.com/gpu": "2", "nvidia.com/mig-1g.10gb": "3", "amd.com/gpu": "9"}
     found = told(kubernetes_list(node("a", ready=True, **offered), node("b", ready=False)), kubernetes_list())
     assert found["edge_node_ready"] == {("a",): 1.0, ("b",): 0.0}
-    assert found["edge_node_gpus_offered"] == {("a",): 5.0, ("b",): 0.0}
+    assert found["edge_node_gpus_offered"] == {("a",): 2.0, ("b",): 0.0}
 
 
 def test_pods_of_this_project_alone_with_their_place_on_the_ladder() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from edge_llm_tests.evidence import Recording
-from edge_llm_tests.objects.node import Node, nodes
+from edge_llm_tests.objects.node import nodes
 from edge_llm_tests.objects.pod import Container, Pod, pods
 from edge_llm_tests.readers import ClusterReader
 from prometheus_client.core import Metric
@@ -37,7 +37,7 @@ def cluster_source(cluster: Callable[[], ClusterReader], interval_s: float, reso
 
 
 def cluster_families(recording: Recording, resource: str) -> tuple[Metric, ...]:
-    """Families of nodes and pods.
+    """Families of nodes and pods; of cards those of `resource`, which the profile asks for.
 
     Raises:
         UnseenError: Nodes or pods could not be read.
@@ -51,7 +51,7 @@ def cluster_families(recording: Recording, resource: str) -> tuple[Metric, ...]:
     containers = [(_labels(pod, one.name), one) for pod in ours for one in pod.containers if one.status]
     return (
         family("edge_node_ready", [((node.name,), float(node.ready)) for node in found]),
-        family("edge_node_gpus_offered", [((node.name,), float(_offered(node, resource))) for node in found]),
+        family("edge_node_gpus_offered", [((node.name,), float(node.offers(resource))) for node in found]),
         family("edge_pod_ready", [(_labels(pod), float(pod.ready)) for pod in ours if not pod.finished]),
         family(
             "edge_container_restarts_total", [(labels, float(one.restarts)) for labels, one in containers]
@@ -60,12 +60,6 @@ def cluster_families(recording: Recording, resource: str) -> tuple[Metric, ...]:
             "edge_container_out_of_memory", [(labels, float(_ended_so(one))) for labels, one in containers]
         ),
     )
-
-
-def _offered(node: Node, resource: str) -> int:
-    """GPUs of the vendor that the node offers: whole, sliced or shared ones count alike."""
-    vendor = resource.partition("/")[0] + "/"
-    return sum(node.offers(name) for name in node.allocatable if name.startswith(vendor))
 
 
 def _labels(pod: Pod, *container: str) -> tuple[object, ...]:
