@@ -103,6 +103,40 @@ def test_an_unknown_architecture_is_not_supported_and_a_known_one_without_graph_
     assert kv_cache(model_of("neverheard", shape), Serving(512)).exactness is Exactness.UNSUPPORTED
 
 
+SHAPE = {
+    "block_count": 4,
+    "context_length": 32768,
+    "embedding_length": 2048,
+    "feed_forward_length": 8192,
+    "attention.head_count": 16,
+    "attention.head_count_kv": 4,
+    "rope.dimension_count": 128,
+}
+STOOD_IN: dict[str, tuple[dict[str, Any], int]] = {
+    "grovemoe": ({"expert_count": 16, "expert_used_count": 4, "expert_feed_forward_length": 768}, 60_835_872),
+    "chameleon": ({}, 75_548_704),
+}
+"""Keys beside the shape below, and what b11434 reserved at 4096 tokens."""
+
+
+@pytest.mark.parametrize("architecture", STOOD_IN)
+def test_without_a_graph_of_its_own_that_of_its_kind_is_close(architecture: str) -> None:
+    more, wanted = STOOD_IN[architecture]
+    model = model_of(architecture, SHAPE | more)
+    found = compute_buffers(model, Serving(4096), kv_cache(model, Serving(4096)), vocabulary=32000)
+    assert found.exactness is Exactness.APPROXIMATE
+    assert found.host == pytest.approx(wanted, rel=0.02)
+
+
+def test_a_model_without_a_cache_sees_no_more_than_its_batch() -> None:
+    model = model_of("llada", SHAPE)
+    near, far = (
+        compute_buffers(model, serving, kv_cache(model, serving), vocabulary=32000).host
+        for serving in (Serving(2048, flash_attention=False), Serving(32768, flash_attention=False))
+    )
+    assert near == far
+
+
 def test_a_part_that_is_not_built_makes_a_graph_approximate() -> None:
     shape = GOLDEN["models"]["lfm2"]["metadata"] | {"attention.sliding_window": 1024}
     model = model_of("lfm2", shape)

@@ -1,7 +1,7 @@
 """Compute buffers: what the engine reserves for the widest moment of its graph.
 
 Where the architecture's graph is known it is built and allocated as the engine does it, so the figure is the
-engine's own; elsewhere the dense form of most models gives an idea.
+engine's own; elsewhere the graph of most models of that kind, or a form, gives an idea.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def compute_buffers(
         engine: The line of the engine.
     """
     from gguf_observability.graph.allocator import allocate  # noqa: PLC0415 - what only reads headers is quick
-    from gguf_observability.graph.architectures import graph_of, trust  # noqa: PLC0415 - same
+    from gguf_observability.graph.architectures import RECIPES, graph_of, stand_in, trust  # noqa: PLC0415 - same
     from gguf_observability.graph.schedule import schedule  # noqa: PLC0415 - same
     from gguf_observability.graph.shape import Plan  # noqa: PLC0415 - same
 
@@ -67,7 +67,9 @@ def compute_buffers(
         return Term(*_form(model, serving, cache, cards), Exactness.UNSUPPORTED, why)
     mixed = engine is Engine.B11434
     exactness, why = trust(model, mixed=mixed)
-    if exactness is not Exactness.EXACT:
+    built = model.architecture in RECIPES
+    recipe = stand_in(model) if not built and cache.size else None
+    if not built and recipe is None:
         return Term(*_form(model, serving, cache, cards), exactness, why)
     if model.architecture == WITHOUT_FLASH:
         serving = serving.without_flash()
@@ -85,10 +87,12 @@ def compute_buffers(
         tensors=tensors or {},
         mixed=mixed,
     )
-    graph = graph_of(plan)
+    graph = graph_of(plan, recipe)
     whole = all(home < host for home in placed)
     nodes, leaves = schedule(graph, cards + 1, _COPIES if cards > 1 and whole else 1)
     *devices, on_host = allocate(nodes, leaves, (_ALIGNMENT,) * (cards + 1))
+    if exactness is not Exactness.EXACT:
+        return Term(on_host, tuple(devices), exactness, why)
     if not graph.whole:
         exactness, why = Exactness.APPROXIMATE, "so many blocks: of those that look alike some were counted"
     elif not vocabulary:
@@ -109,13 +113,14 @@ def _form(model: Model, serving: Serving, cache: KvCache, cards: int) -> tuple[i
     used = model.integer("expert_used_count", 0)
     width = model.integer("expert_feed_forward_length", 0) * used or model.integer("feed_forward_length", 0)
     width = max(width, model.integer("ssm.inner_size", 0))
-    cells = serving.cells
-    if any(cache.window.slides):
-        cells += serving.sliding_cells(cache.window.tokens)
     tokens = tokens_at_once(serving)
+    seen = serving.cells if cache.size else tokens  # without a cache a token sees those of its batch
+    cells = seen
+    if any(cache.window.slides):
+        cells += serving.sliding_cells(cache.window.tokens) if cache.size else tokens
     size = tokens * (_F32 * (3 * width + 5 * model.embedding) + _F16 * cells)
     if not serving.flash_attention:
-        size += tokens * _F32 * serving.cells * max(model.heads, default=0)
+        size += tokens * _F32 * seen * max(model.heads, default=0)
     if not cards:
         return size, ()
     return tokens * (4 * _F32 * model.embedding + _F16 * cells), (size,) * cards

@@ -12,14 +12,15 @@ from gguf_observability.graph.alternating import ALTERNATING, alternating
 from gguf_observability.graph.builder import Graph
 from gguf_observability.graph.decoder import decoder
 from gguf_observability.graph.dense_models import DENSE
-from gguf_observability.graph.expert_models import EXPERTS
+from gguf_observability.graph.expert_models import EXPERTS, LEADING, PER_EXPERT
 from gguf_observability.graph.recipe import Recipe
 from gguf_observability.graph.shape import Plan
 from gguf_observability.graph.state_models import STATES
 from gguf_observability.kv_cache import Exactness
 from gguf_observability.model import Model
+from gguf_observability.recurrence import recurs
 
-__all__ = ["RECIPES", "graph_of", "trust"]
+__all__ = ["RECIPES", "graph_of", "stand_in", "trust"]
 
 _ALTERNATING: Final = "gemma3n"
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
@@ -44,7 +45,7 @@ def trust(model: Model, *, mixed: bool) -> tuple[Exactness, str]:
     if architecture not in RECIPES:
         return (
             Exactness.APPROXIMATE,
-            f"the graph of {architecture} is not built: the form of most dense models",
+            f"the graph of {architecture} is not built: that of most models of its kind",
         )
     for key in _UNKNOWN_PARTS.get(architecture, ()):
         if model.decimal(key):
@@ -54,8 +55,20 @@ def trust(model: Model, *, mixed: bool) -> tuple[Exactness, str]:
     return Exactness.EXACT, ""
 
 
-def graph_of(plan: Plan) -> Graph:
-    """The graph of a model, as the engine reserves memory for it."""
+def stand_in(model: Model) -> Recipe | None:
+    """The recipe of models of the same kind, for an architecture without one; None for recurrent ones."""
+    if any(recurs(model)) or not max(model.kv_heads, default=0):
+        return None
+    experts = None
+    if model.integer("expert_count", 0):
+        experts = LEADING if model.integer("leading_dense_block_count", 0) else PER_EXPERT
+    return Recipe(latent=model.has("attention.kv_lora_rank"), experts=experts)
+
+
+def graph_of(plan: Plan, recipe: Recipe | None = None) -> Graph:
+    """The graph of a model, as the engine reserves memory for it; by `recipe` where none is its own."""
+    if recipe is not None:
+        return decoder(plan, recipe)
     if plan.model.architecture == _ALTERNATING:
         return alternating(plan)
     return decoder(plan, RECIPES[plan.model.architecture])

@@ -16,7 +16,7 @@ from gguf_observability.graph.places import (
 from gguf_observability.graph.recipe import Recipe
 from gguf_observability.graph.shape import Plan
 
-__all__ = ["EXPERTS", "PER_EXPERT", "feed_width", "of_used", "shared_width"]
+__all__ = ["EXPERTS", "LEADING", "PER_EXPERT", "feed_width", "of_used", "shared_width"]
 
 _WITHOUT_WINDOW_LAYERS = 4
 _UNNORMED_EXPERTS = 128  # Llama 4 Maverick; Scout, with 16, normalises queries and keys
@@ -67,7 +67,7 @@ def _normed_llama4(plan: Plan) -> bool:
     return plan.model.integer("expert_count", 0) != _UNNORMED_EXPERTS
 
 
-_DEEPSEEK: Final = ExpertLayers(
+LEADING: Final = ExpertLayers(
     sparse=after_leading, gating="", normed=None, biased=True, shared="after", shared_width=_counted
 )
 PER_EXPERT: Final = ExpertLayers(scaled=True, expert_width=of_used)
@@ -83,17 +83,17 @@ EXPERTS: Final[Mapping[str, Recipe]] = MappingProxyType(
             norm_after_feed=True,
             selected="after-norm",
             rotary=_turned_llama4,
-            experts=_DEEPSEEK,
+            experts=LEADING,
         ),
         "bailingmoe": Recipe(experts=ExpertLayers(normed=None, shared="after", shared_width=_counted)),
-        "bailingmoe2": Recipe(fused_query=True, query_norm="head", experts=_DEEPSEEK),
+        "bailingmoe2": Recipe(fused_query=True, query_norm="head", experts=LEADING),
         "dbrx": Recipe(norm="norm", fused_query=True, experts=ExpertLayers(expert_width=_NAMED)),
         "deepseek": Recipe(
             experts=ExpertLayers(sparse=after_leading, normed=False, shared="after", shared_width=_counted)
         ),
-        "deepseek2": Recipe(latent=True, experts=_DEEPSEEK, scaled_by_position=scaled_by_temperature),
+        "deepseek2": Recipe(latent=True, experts=LEADING, scaled_by_position=scaled_by_temperature),
         "mistral4": Recipe(
-            latent=True, experts=replace(_DEEPSEEK, fused=True), scaled_by_position=scaled_by_temperature
+            latent=True, experts=replace(LEADING, fused=True), scaled_by_position=scaled_by_temperature
         ),
         "grok": Recipe(
             scaled_input="later",
@@ -116,14 +116,14 @@ EXPERTS: Final[Mapping[str, Recipe]] = MappingProxyType(
                 shared_width=shared_width,
             ),
         ),
-        "dots1": Recipe(query_norm="head", experts=_DEEPSEEK),
+        "dots1": Recipe(query_norm="head", experts=LEADING),
         "ernie4_5-moe": Recipe(
             experts=ExpertLayers(
                 sparse=interleaved_after_leading, biased=True, shared="after", shared_width=shared_width
             )
         ),
-        "exaone-moe": Recipe(query_norm="head", rotary=slides_or_none_does, experts=_DEEPSEEK),
-        "glm4moe": Recipe(query_norm="head", experts=_DEEPSEEK),
+        "exaone-moe": Recipe(query_norm="head", rotary=slides_or_none_does, experts=LEADING),
+        "glm4moe": Recipe(query_norm="head", experts=LEADING),
         "gpt-oss": Recipe(selected="at-end", experts=ExpertLayers(normed=False, gating="softmax-weight")),
         "granitemoe": Recipe(
             residual_scaled=True,
