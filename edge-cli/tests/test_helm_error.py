@@ -18,6 +18,11 @@ from edge_llm_tests.errors import ExitCode
             ExitCode.UNAUTHORISED,
             "--kubeconfig",
         ),
+        (
+            "Error: cluster unreachable: the server has asked for the client to provide credentials",
+            ExitCode.UNAUTHORISED,
+            "--kubeconfig",
+        ),
         ("Error: Unauthorized", ExitCode.UNAUTHORISED, "--kubeconfig"),
         (
             "Error: values don't meet the specifications of the schema(s) in the chart(s):\ndemo:\n- at ''",

@@ -75,6 +75,28 @@ def test_is_taken_and_given_back(api: FakeApi) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("answer", "error", "said"),
+    [
+        ((500, {"message": "etcdserver: leader changed"}), LeaseHeldError, "cannot be read: etcdserver"),
+        ((429, {}), LeaseHeldError, "cannot be read: HTTP 429"),
+        ((302, {}), LeaseHeldError, "cannot be read: HTTP 302"),
+        ((200, {"message": "<html>Sign in</html>"}), TargetUnreachableError, "is not the Kubernetes API"),
+    ],
+)
+def test_nothing_is_written_over_a_lease_that_was_not_seen(
+    api: FakeApi,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: tuple[int, dict[str, Any]],
+    error: type[Exception],
+    said: str,
+) -> None:
+    monkeypatch.setattr(api, "get", lambda _document: answer)
+    with pytest.raises(error, match=said):
+        Tenure(api, ONE).take()
+    assert {each.partition(" ")[0] for each in api.sent} == {"GET"}
+
+
 def test_is_given_back_when_interrupted(api: FakeApi) -> None:
     async def run() -> None:
         async with tenure(api, ONE):

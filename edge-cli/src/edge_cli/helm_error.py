@@ -13,7 +13,8 @@ _UNREACHABLE = re.compile(
     r"|connection reset by peer|TLS handshake timeout|certificate signed by unknown authority"
 )
 _UNAUTHORISED = re.compile(
-    r"\bUnauthorized\b|must be logged in|is forbidden: User|\bcannot (?:get|list|create)"
+    r"\bUnauthorized\b|must be logged in|client to provide credentials"
+    r"|\bforbidden: User|\bcannot (?:get|list|create)"
 )
 _SCHEMA = re.compile(r"values don't meet the specifications of the schema")
 _UNKNOWN_KIND = re.compile(r"no matches for kind")
@@ -55,13 +56,13 @@ def helm_error(verb: str, name: str, namespace: str, stderr: str) -> EdgeError:
     history = f"see `helm history {name} -n {namespace}`, then run the command again"
     if not name:
         line, history = f"helm {verb} failed: {text}", "run the command by hand to see more"
-    if _UNREACHABLE.search(text):
-        return TargetUnreachableError(
-            line, "check that the cluster runs, then run `edge up` again: it goes on"
-        )
     if _UNAUTHORISED.search(text):
         return UnauthorisedError(
             line, "use a kubeconfig that may administer the cluster (--kubeconfig, --context)"
+        )
+    if _UNREACHABLE.search(text):
+        return TargetUnreachableError(
+            line, "check that the cluster runs, then run `edge up` again: it goes on"
         )
     if _SCHEMA.search(text):
         return SchemaError(line, f"correct `values.{name}` of the profile")

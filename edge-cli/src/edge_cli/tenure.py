@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
-from edge_llm_tests.errors import EdgeError
+from edge_llm_tests.errors import EdgeError, TargetUnreachableError
 
 from edge_cli.answer import Answer
 from edge_cli.lease import (
@@ -68,13 +68,22 @@ class Tenure:
         """Create the lease, or take over one that is free.
 
         Raises:
-            LeaseHeldError: Another installer holds it.
+            LeaseHeldError: Another installer holds it, or that cannot be seen.
+            TargetUnreachableError: Something else than the API server answers.
         """
         refused = "it changes too fast"
         for _ in range(_ATTEMPTS):
             found = self._sender.send("GET", f"{_PATH}/{NAME}")
             if found.status == http.client.NOT_FOUND:
                 taken = self._sender.send("POST", _PATH, lease_document(self._holder, found.at))
+            elif not found.ok:  # what was not seen may be another installer's: nothing is written
+                refused = f"it cannot be read: {found.message}"
+                continue
+            elif found.body.get("kind") != "Lease":
+                raise TargetUnreachableError(
+                    f"{_PATH}/{NAME}: what answers there is not the Kubernetes API",
+                    "correct the address with --kubeconfig or --context: a proxy may answer in its place",
+                )
             else:
                 claimed = claim(found.body, self._holder, found.at)
                 if not claimed.free:
