@@ -66,6 +66,11 @@ PROVEN = (
     Proof("command:systemctl", "gpu.cdi gpu.cni gpu.runtime-handler gpu.sandboxes", PODS),
     Proof("file:/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "gpu.cdi", "GPU pods start"),
     Proof("api:/", "gpu.api gpu.service", "the other reads of the API were answered"),
+    Proof(
+        "api:/readyz",
+        "host.disks-writable",
+        "the kernel log tells; a store that refuses would only say it too",
+    ),
     Proof("api:/api/v1/nodes", "gpu.runtime-handler", "the configuration has the handler"),
     Proof("api:/api/v1/nodes", "serving.gpu-request", "the request is the pod's, which runs with it"),
     Proof("api:/api/v1/pods", "host.disks-writable host.file-watches", "the kernel's own files and log tell"),
@@ -105,6 +110,11 @@ PROVEN = (
     Proof("log:dcgm-exporter", "gpu.sandboxes", PODS),
     Proof("log:dcgm-exporter", "telemetry.gpu-exporter", "its series are there"),
     Proof("log:ollama", "gpu.sandboxes", PODS),
+    Proof(
+        "log:ollama",
+        "serving.gpu-request",
+        "what is asked for stands in the pod; its log would only quote it",
+    ),
     Proof("log:ollama", "host.driver-fit", "the versions tell"),
     Proof("log:ollama", "model.loadable", "it is loaded, or /api/show was answered"),
     Proof(
