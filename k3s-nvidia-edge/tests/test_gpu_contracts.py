@@ -239,6 +239,11 @@ def start_error(message: str, start: str = "ollama", waiting: str = "CrashLoopBa
     return lambda w: w.unready(start, waiting, last=message)
 
 
+def sandbox_of_another_class(w: World) -> None:
+    no_sandbox("failed to launch qemu: exit status 1", "open")(w)
+    w.pod("open")["spec"]["runtimeClassName"] = "kata-qemu"
+
+
 def leftover_plugin(w: World) -> None:
     pod = copy.deepcopy(w.pod("nvdp"))
     pod["metadata"]["name"] = "nvdp-old"
@@ -1038,6 +1043,9 @@ SOUND: tuple[tuple[str, str, Change], ...] = (
         lambda w: w.unready("open-webui", "CrashLoopBackOff", last="context deadline exceeded"),
     ),
     ("a left-over plugin beside one that works", LIGHT, leftover_plugin),
+    ("a runtime of somebody else's", LIGHT, no_sandbox('no runtime for "spin" is configured', "open")),
+    ("another vendor's device", LIGHT, no_sandbox("unresolvable CDI devices amd.com/gpu=0", "open")),
+    ("a sandbox of another class", LIGHT, sandbox_of_another_class),
     ("a pod asks for a profile that is not there", LIGHT, no_sandbox("cannot load seccomp profile", "open")),
     ("refused before k3s was restarted", LIGHT, both(no_sandbox(NO_RUNTIME, "ollama"), k3s_just_restarted)),
     (

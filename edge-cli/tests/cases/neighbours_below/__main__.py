@@ -17,6 +17,7 @@ import below_field_plugin
 import below_field_quiet
 import below_field_runtime
 import below_field_stalls
+import below_field_strangers
 import below_host
 import below_kernel
 import below_machine
@@ -41,6 +42,7 @@ __all__ = [
     "below_field_quiet",
     "below_field_runtime",
     "below_field_stalls",
+    "below_field_strangers",
     "below_host",
     "below_kernel",
     "below_machine",

@@ -1,5 +1,7 @@
 """Containers that get files of another driver than the loaded one, or a device that nobody describes."""
 
+import re
+
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.gpu.cast import Role
 from k3s_nvidia_edge.gpu.observe import GpuState
@@ -7,6 +9,7 @@ from k3s_nvidia_edge.gpu.trouble import Trouble, TroubleKind
 
 __all__ = ["cdi_fault", "is_stale"]
 
+_OTHER_VENDOR = re.compile(r"CDI devices (?!\S*nvidia)[\w.-]+\.\w+/")
 _MISMATCH = ("driver/library version mismatch", "lib_rm_version_mismatch")
 
 
@@ -26,6 +29,8 @@ def cdi_fault(observed: GpuState) -> Fault | None:
                 {**_about(each), "version": each.version},
             )
     for each in observed.troubles(TroubleKind.CDI_DEVICE):
+        if _OTHER_VENDOR.search(each.said):
+            continue
         return Fault(
             "CdiDeviceUnknown",
             f"pod {each.pod.path} does not start, no CDI specification has its device: {each.said[-220:]}",

@@ -32,6 +32,8 @@ def handler_fault(spec: GpuSpec, observed: GpuState) -> Fault | None:
             {"node": node},
         )
     for each in observed.known_troubles(TroubleKind.NO_HANDLER):
+        if "nvidia" not in each.said and handler not in each.said:
+            continue  # a runtime of somebody else's
         return _missing(observed, f"pod {each.pod.path} gets no sandbox: {each.said[-110:]}")
     for each in observed.known_troubles(TroubleKind.RUNTIME_BINARY):
         return Fault(

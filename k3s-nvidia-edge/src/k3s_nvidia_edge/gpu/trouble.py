@@ -39,6 +39,7 @@ class TroubleKind(Enum):
     SANDBOX_IMAGE = auto()
     STALE_LIBRARY = auto()
     CDI_DEVICE = auto()
+    IMAGE_DEMAND = auto()
     DRIVER = auto()
     GPU_HOOK = auto()
     RUNTIME = auto()
@@ -79,11 +80,11 @@ _KINDS = (
         ),
     ),
     (TroubleKind.STALE_LIBRARY, _STALE_LIBRARY),
+    (TroubleKind.IMAGE_DEMAND, re.compile(r"requirement error: unsatisfied condition")),
     (
         TroubleKind.DRIVER,
         re.compile(
-            r"driver/library version mismatch|driver not loaded|gpu is lost|unsatisfied condition"
-            r"|libnvidia-ml\.so",
+            r"driver/library version mismatch|driver not loaded|gpu is lost|libnvidia-ml\.so",
             re.IGNORECASE,
         ),
     ),

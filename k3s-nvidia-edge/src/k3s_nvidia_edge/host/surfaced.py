@@ -27,6 +27,7 @@ __all__ = [
 _RECENT = timedelta(hours=1)  # the API server forgets events after an hour
 _LOG = re.compile(r"/pods/([^/]+)/log\?")
 _LOG_TAIL_LINES = 40
+_PLATFORM = ("ollama", "device-plugin", "dcgm", "gpu-operator", "container-toolkit", "edge-exporter")
 _REFUSED = "UnexpectedAdmissionError"  # a ghost where a replacement is ready, the last word where none is
 _WORDS = re.compile(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
 _PLUGIN_XID = re.compile(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
@@ -97,7 +98,7 @@ def unsatisfied_image(recording: Recording) -> str:
 
     Use as `recording.view(unsatisfied_image)`.
     """
-    return _first_said(recording, _UNSATISFIED)
+    return _first_said(recording, _UNSATISFIED, of=_is_promised)
 
 
 def unwritable_path(recording: Recording) -> str:
@@ -108,25 +109,33 @@ def unwritable_path(recording: Recording) -> str:
     return _first_said(recording, _UNWRITABLE, lambda said: said[-_SAID_LIMIT:])
 
 
+def _is_promised(pod: Pod) -> bool:
+    """Whether a pod is of the platform: what a stranger's image asks for is the stranger's matter."""
+    return any(word in container.image for container in pod.containers for word in _PLATFORM)
+
+
 def _first_said(
-    recording: Recording, pattern: re.Pattern[str], shown: Callable[[str], str] = lambda said: said
+    recording: Recording,
+    pattern: re.Pattern[str],
+    shown: Callable[[str], str] = lambda said: said,
+    of: Callable[[Pod], bool] | None = None,
 ) -> str:
     """Who said first what the pattern finds, and that, as `shown`; empty where nobody did."""
-    for where, said in _sayings(recording):
+    for where, said in _sayings(recording, of):
         if found := pattern.search(said):
             return f"{where}: {shown(found[0])}"
     return ""
 
 
-def _sayings(recording: Recording) -> Iterator[tuple[str, str]]:
-    """Who said what, the surest first: states of containers, then events, then logs."""
+def _sayings(recording: Recording, of: Callable[[Pod], bool] | None = None) -> Iterator[tuple[str, str]]:
+    """Who said what, of the pods that are meant, the surest first: states, then events, then logs."""
     unready: set[str] = set()
     every = recording.view(pods).or_else(())
     for pod in _refused(every):
         unready.add(pod.name)
         yield f"pod {pod.path}", pod.message
     for pod in every:
-        if pod.finished or pod.ready:
+        if pod.finished or pod.ready or (of is not None and not of(pod)):
             continue
         unready.add(pod.name)
         yield from _of_pod(pod)

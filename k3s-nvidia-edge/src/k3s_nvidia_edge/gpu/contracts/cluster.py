@@ -146,8 +146,11 @@ def cni(spec: GpuSpec, observed: GpuState) -> Result:
         return failed("SandboxImageMissing", f"pod {each.pod.path} gets no sandbox: {each.said[-220:]}")
     stuck = observed.troubles(TroubleKind.NETWORK)
     for each in () if stuck else observed.troubles(TroubleKind.RUNTIME, TroubleKind.OTHER_SANDBOX):
-        if each.of_its_own_wish or (each.is_vague and each.pod.spec.runtime_class == spec.runtime_class):
-            continue  # the pod asks for what the node has not; or what fails is the NVIDIA runtime alone
+        runtime_class = each.pod.spec.runtime_class
+        if each.of_its_own_wish or runtime_class not in ("", spec.runtime_class):
+            continue  # the pod asks for what the node has not, or for a runtime of its own
+        if each.is_vague and runtime_class:
+            continue  # what fails is the NVIDIA runtime alone
         return failed(
             "ContainerRuntimeFails",
             f"containerd does not start or end pod {each.pod.path}: {each.said[-260:]}",
