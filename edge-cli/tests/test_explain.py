@@ -69,6 +69,8 @@ def test_a_reason_that_leads_nowhere_says_so(explained: Edge, layers: tuple[Laye
 def test_an_unknown_name_names_the_nearest(layers: tuple[Layer, ...]) -> None:
     with pytest.raises(UsageError, match=r"did you mean `gpu\.offered`"):
         find("gpu.offred", layers)
+    with pytest.raises(UsageError, match=r"did you mean `gpu\.offered`"):
+        find("GPU.OFFERED", layers)
     with pytest.raises(UsageError, match="lists the contracts"):
         find("zzzzzzzz", layers)
 

@@ -63,8 +63,9 @@ def find(name: str, layers: tuple[Layer, ...]) -> tuple[Page, ...]:
         if chosen:
             return chosen
     names = [page.contract.id for page in known] + [each for page in known for each in page.contract.reasons]
-    near = get_close_matches(name, [*names, *READ_REASONS], n=1, cutoff=0.5)
+    spelt = {each.lower(): each for each in (*names, *READ_REASONS)}
+    near = get_close_matches(name.lower(), spelt, n=1, cutoff=0.5)
     raise UsageError(
         f"no contract, reason or rung is called `{name}`",
-        f"did you mean `{near[0]}`?" if near else "`edge explain` lists the contracts",
+        f"did you mean `{spelt[near[0]]}`?" if near else "`edge explain` lists the contracts",
     )
