@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from edge_llm_tests.ollama.log import LogLine
+from edge_llm_tests.phrase import Phrase
 
 __all__ = [
     "FailureKind",
@@ -103,18 +104,18 @@ _PHRASES: dict[FailureKind, tuple[str, ...]] = {
         r"(?:failed|unable) to load model",
     ),
 }
-_FAILURES = tuple((kind, re.compile("|".join(phrases), re.IGNORECASE)) for kind, phrases in _PHRASES.items())
-_COMPLAINT = re.compile(
+_FAILURES = tuple((kind, Phrase("|".join(phrases), re.IGNORECASE)) for kind, phrases in _PHRASES.items())
+_COMPLAINT = Phrase(
     r"\b(?:error|fatal|panic|fail(?:ed|ure)?|abort(?:ed)?|assert|unable|sig[a-z]{3,4})\b", re.IGNORECASE
 )
 """What an engine says before it ends, whatever its words are."""
 _COMPLAINT_LIMIT = 160
-_STARTED = re.compile(r"(?:llama runner|llama[-_ ]server) started in|runner started in")
-_STARTING = re.compile(r"reloading runner|starting (?:llama[-_ ]server|runner|llama runner)", re.IGNORECASE)
-_CONTEXT = re.compile(r"(?:num_ctx[=: ]|KvSize:|-c |--ctx-size |n_ctx += +)(\d+)")
-_MODEL = re.compile(r"\bmodel=(\S+)|--model (\S+)")
-_OFFLOADED = re.compile(r"offloaded (\d+)/(\d+) layers")
-_LIBRARY = re.compile(r"\blibrary=(\w+)")
+_STARTED = Phrase(r"(?:llama runner|llama[-_ ]server) started in|runner started in")
+_STARTING = Phrase(r"reloading runner|starting (?:llama[-_ ]server|runner|llama runner)", re.IGNORECASE)
+_CONTEXT = Phrase(r"(?:num_ctx[=: ]|KvSize:|-c |--ctx-size |n_ctx += +)(\d+)")
+_MODEL = Phrase(r"\bmodel=(\S+)|--model (\S+)")
+_OFFLOADED = Phrase(r"offloaded (\d+)/(\d+) layers")
+_LIBRARY = Phrase(r"\blibrary=(\w+)")
 _INFERENCE_PATHS = ("/api/chat", "/v1/chat/completions", "/v1/completions", "/api/embed", "/v1/embeddings")
 _OK = 200
 

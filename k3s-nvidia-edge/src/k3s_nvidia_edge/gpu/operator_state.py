@@ -5,18 +5,19 @@ import re
 from edge_llm_tests import Recording
 from edge_llm_tests.fields import text
 from edge_llm_tests.objects.meta import Meta
+from edge_llm_tests.phrase import Phrase
 
 __all__ = ["ClusterPolicy", "cluster_policies", "needs_monitoring_kind"]
 
 _PATH = "/apis/nvidia.com/v1/clusterpolicies"
 _NOT_FOUND = 404
-_MISSING_KIND = re.compile(
+_MISSING_KIND = Phrase(
     r"(?:no matches for kind|could not find the requested resource|crd|not (?:found|installed))[^\n]*"
     r"(?:servicemonitor|prometheusrule|monitoring\.coreos\.com)"
     r"|(?:servicemonitor|prometheusrule)[^\n]*(?:no matches|not (?:found|installed|registered)|crd)",
     re.IGNORECASE,
 )
-_STATES = re.compile(r"(?:states|operands) (?:not ready: \[([^\]]*)\]|([\w, -]+) not ready)")
+_STATES = Phrase(r"(?:states|operands) (?:not ready: \[([^\]]*)\]|([\w, -]+) not ready)")
 
 
 class ClusterPolicy(Meta, frozen=True):

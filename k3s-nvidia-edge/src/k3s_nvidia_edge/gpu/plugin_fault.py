@@ -3,6 +3,7 @@
 import re
 
 from edge_llm_tests.objects import Container, Event, Pod, Workload
+from edge_llm_tests.phrase import Phrase
 
 from k3s_nvidia_edge.fault import Fault
 
@@ -36,14 +37,12 @@ _PULL_AGAIN = (
 )
 """Words of a pull that may succeed by itself, once network, registry or disk let it."""
 
-_REGISTERED = re.compile(r"registered (?:device plugin|\S+ with \d+ device)", re.IGNORECASE)
+_REGISTERED = Phrase(r"registered (?:device plugin|\S+ with \d+ device)", re.IGNORECASE)
 _REFUSALS = ("FailedCreate", "FailedCreatePod")
-_ERROR_LINE = re.compile(
-    r"^(?:E\d{4}|F\d{4}|\S+ (?:ERROR|FATAL)|.*(?:level=(?:error|fatal)|[Ee]rror|[Ff]ail))"
-)
+_ERROR_LINE = Phrase(r"^(?:E\d{4}|F\d{4}|\S+ (?:ERROR|FATAL)|.*(?:level=(?:error|fatal)|[Ee]rror|[Ff]ail))")
 
-_SURE_ERROR = re.compile(r"^[EF]\d{4} ")
-_RETRIES = re.compile(
+_SURE_ERROR = Phrase(r"^[EF]\d{4} ")
+_RETRIES = Phrase(
     r"failed to start (?:plugin|one or more plugins)|could not register|failed to register"
     r"|error waiting for MPS|failed to (?:get|construct|create) [\w ]*(?:plugins?|resource managers?)",
     re.IGNORECASE,

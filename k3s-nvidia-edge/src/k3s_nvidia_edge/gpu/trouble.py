@@ -8,6 +8,7 @@ from enum import Enum, auto
 import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Event, Pod, events
+from edge_llm_tests.phrase import Phrase
 
 from k3s_nvidia_edge.gpu.cast import Cast, cast
 from k3s_nvidia_edge.gpu.service_unit import units
@@ -25,7 +26,7 @@ _SANDBOX_REASONS = (
 )
 
 
-_OWN_WISH = re.compile(r"seccomp|apparmor|sysctl|user ?namespace|userns|idmap", re.IGNORECASE)
+_OWN_WISH = Phrase(r"seccomp|apparmor|sysctl|user ?namespace|userns|idmap", re.IGNORECASE)
 _RUNTIME_WAITS = ("CreateContainerError", "RunContainerError", "StartError")
 _MOUNT_FAILURES = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 
@@ -46,55 +47,55 @@ class TroubleKind(Enum):
     OTHER_SANDBOX = auto()
 
 
-_STALE_LIBRARY = re.compile(r"lib(?:nvidia|cuda|nvcuvid)[\w.-]*?\.so\.(\d+\.\d+(?:\.\d+)?)\S*: no such file")
+_STALE_LIBRARY = Phrase(r"lib(?:nvidia|cuda|nvcuvid)[\w.-]*?\.so\.(\d+\.\d+(?:\.\d+)?)\S*: no such file")
 
 _KINDS = (
     (
         TroubleKind.NO_HANDLER,
-        re.compile(r'no runtime for "|RuntimeHandler "[^"]*" not supported|unknown runtime handler'),
+        Phrase(r'no runtime for "|RuntimeHandler "[^"]*" not supported|unknown runtime handler'),
     ),
     (
         TroubleKind.RUNTIME_BINARY,
-        re.compile(
+        Phrase(
             r"nvidia-container-runtime\S*: (?:executable file not found|no such file)"
             r"|exec: .*nvidia-container-runtime"
         ),
     ),
     (
         TroubleKind.SANDBOX_IMAGE,
-        re.compile(r"(?:sandbox image|pause)[^\n]*(?:failed to|pull|not found|resolve)", re.IGNORECASE),
+        Phrase(r"(?:sandbox image|pause)[^\n]*(?:failed to|pull|not found|resolve)", re.IGNORECASE),
     ),
     (
         TroubleKind.NETWORK,
-        re.compile(
+        Phrase(
             r"(?:set ?up network|failed to find plugin|cni plugin not initialized|networkPlugin|cni config)",
             re.IGNORECASE,
         ),
     ),
     (
         TroubleKind.CDI_DEVICE,
-        re.compile(
+        Phrase(
             r"unresolvable CDI devices|failed to inject CDI devices|CDI device.* not found"
             r"|CDI device injection failed|failed to stat CDI host device",
             re.IGNORECASE,
         ),
     ),
     (TroubleKind.STALE_LIBRARY, _STALE_LIBRARY),
-    (TroubleKind.IMAGE_DEMAND, re.compile(r"requirement error: unsatisfied condition")),
+    (TroubleKind.IMAGE_DEMAND, Phrase(r"requirement error: unsatisfied condition")),
     (
         TroubleKind.DRIVER,
-        re.compile(
+        Phrase(
             r"driver/library version mismatch|driver not loaded|gpu is lost|libnvidia-ml\.so",
             re.IGNORECASE,
         ),
     ),
     (
         TroubleKind.GPU_HOOK,
-        re.compile(r"nvidia-container-(?:cli|runtime)|nvidia-ctk|nvidia-cdi-hook", re.IGNORECASE),
+        Phrase(r"nvidia-container-(?:cli|runtime)|nvidia-ctk|nvidia-cdi-hook", re.IGNORECASE),
     ),
     (
         TroubleKind.RUNTIME,
-        re.compile(
+        Phrase(
             r"^(?!.*(?:pull|resolve))[\s\S]*?(?:failed to reserve (?:sandbox|container) name"
             r"|context deadline exceeded|ttrpc: closed|containerd\.sock|transport is closing"
             r"|failed to start shim|shim (?:disconnected|exited)|fork/exec|resource temporarily unavailable"

@@ -2,6 +2,8 @@
 
 import re
 
+from edge_llm_tests.phrase import Phrase
+
 from k3s_nvidia_edge.fault import Fault
 from k3s_nvidia_edge.host.kernel_log import KernelLog
 from k3s_nvidia_edge.host.pci import PciBus
@@ -19,16 +21,16 @@ _SIGNATURE = (
 _WRONG_KERNEL = ("version magic", "disagrees about version of symbol", "unknown symbol", "exec format error")
 _FIRMWARE = ("gsp", "gfw_boot", "firmware", "vbios", "wpr2")
 _PROBE_FAILED = ("probe routine failed", "assigned to your nvidia device is invalid")
-_NO_WINDOW = re.compile(r"BAR\d+ is 0M")
+_NO_WINDOW = Phrase(r"BAR\d+ is 0M")
 _INIT = ("rminitadapter", "rm_init_adapter", "failed to initialize the nvidia kernel module")
-_BUS_LOSS = re.compile(
+_BUS_LOSS = Phrase(
     r"fallen off the bus|gpu is lost|severity=uncorrect(?:ed|able) \(fatal\)"
     r"|D3cold to D0, device inaccessible|AER: can't recover",
     re.IGNORECASE,
 )
-_HOT_UNPLUG = re.compile(r"pciehp.*(?:link down|card not present)", re.IGNORECASE)
-_SECURE_BOOT_ON = re.compile(r"secure ?boot(?: is)? enabled", re.IGNORECASE)
-_BRANCH = re.compile(r"(\d{3})\.xx")
+_HOT_UNPLUG = Phrase(r"pciehp.*(?:link down|card not present)", re.IGNORECASE)
+_SECURE_BOOT_ON = Phrase(r"secure ?boot(?: is)? enabled", re.IGNORECASE)
+_BRANCH = Phrase(r"(\d{3})\.xx")
 
 
 def unloaded_fault(

@@ -4,20 +4,19 @@ import re
 
 from edge_llm_tests import Recording
 from edge_llm_tests.ollama import container_of, current_log, installations, version
+from edge_llm_tests.phrase import Phrase
 from edge_llm_tests.reads import UnseenError
 
 __all__ = ["complaint", "cuda_failure", "engine_version", "lost_in_suspend"]
 
-_RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?")
-_TOO_OLD = re.compile(
+_RELEASE = Phrase(r"(\d+)\.(\d+)(?:\.\d+)?")
+_TOO_OLD = Phrase(
     r"driver(?: version)?(?: is)? (?:too old|insufficient)|driver too old|"
     r"cuda driver version is insufficient|ptx was compiled with an unsupported toolchain",
     re.IGNORECASE,
 )
-_CUDA_FAILED = re.compile(
-    r"failed to initiali[sz]e cuda|cuinit err|cuda driver library failed", re.IGNORECASE
-)
-_CUDA_GONE = re.compile(
+_CUDA_FAILED = Phrase(r"failed to initiali[sz]e cuda|cuinit err|cuda driver library failed", re.IGNORECASE)
+_CUDA_GONE = Phrase(
     r"(?:failed to initiali[sz]e cuda|cuinit|cuda driver library).*(?:unknown error|999)", re.IGNORECASE
 )
 
@@ -56,7 +55,7 @@ def lost_in_suspend(recording: Recording) -> str:
     return _said(recording, _CUDA_GONE)
 
 
-def _said(recording: Recording, words: re.Pattern[str]) -> str:
+def _said(recording: Recording, words: Phrase) -> str:
     for line in reversed(recording.view(current_log).or_else(())):
         if words.search(line.raw):
             return line.message.strip()[:200]

@@ -10,6 +10,7 @@ from datetime import timedelta
 import msgspec
 from edge_llm_tests import Recording
 from edge_llm_tests.objects import Event, Pod, events, pods
+from edge_llm_tests.phrase import Phrase
 from edge_llm_tests.reads import UnseenError
 
 from k3s_nvidia_edge.host.nvidia_smi import SmiAnswer, classified
@@ -25,19 +26,19 @@ __all__ = [
 ]
 
 _RECENT = timedelta(hours=1)  # the API server forgets events after an hour
-_LOG = re.compile(r"/pods/([^/]+)/log\?")
+_LOG = Phrase(r"/pods/([^/]+)/log\?")
 _LOG_TAIL_LINES = 40
 _PLATFORM = ("ollama", "device-plugin", "dcgm", "gpu-operator", "container-toolkit", "edge-exporter")
 _REFUSED = "UnexpectedAdmissionError"  # a ghost where a replacement is ready, the last word where none is
-_WORDS = re.compile(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
-_PLUGIN_XID = re.compile(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
-_WATCHES = re.compile(
+_WORDS = Phrase(r"nvml|nvidia|gpu is lost|gpu_is_lost|fallen off", re.IGNORECASE)
+_PLUGIN_XID = Phrase(r"XidCriticalError: Xid=(\d+) on Device=(\S+?)[;,]")
+_WATCHES = Phrase(
     r"[^\n]*(?:inotify|fsnotify|watcher)[^\n]*"
     r"(?:too many open files|no space left on device|limit)[^\n]{0,60}",
     re.IGNORECASE,
 )
-_UNSATISFIED = re.compile(r"requirement error: unsatisfied condition: [^\n]{1,120}")
-_UNWRITABLE = re.compile(
+_UNSATISFIED = Phrase(r"requirement error: unsatisfied condition: [^\n]{1,120}")
+_UNWRITABLE = Phrase(
     r"[^\s\"']*/(?:var/lib/(?:kubelet|rancher|containerd)|run/(?:k3s|containerd))/(?:(?!rootfs/)\S)*"
     r": read-only file system",
     re.IGNORECASE,
@@ -116,7 +117,7 @@ def _is_promised(pod: Pod) -> bool:
 
 def _first_said(
     recording: Recording,
-    pattern: re.Pattern[str],
+    pattern: Phrase,
     shown: Callable[[str], str] = lambda said: said,
     of: Callable[[Pod], bool] | None = None,
 ) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 from edge_llm_tests.objects import Pod, nodes
+from edge_llm_tests.phrase import Phrase
 from edge_llm_tests.reads import see
 
 from llm_observability_stack.telemetry.observe import TelemetryState
@@ -23,16 +24,14 @@ __all__ = [
 
 _SAID_LIMIT = 200
 
-_NO_LIBRARY = re.compile(
+_NO_LIBRARY = Phrase(
     r"ERROR_LIBRARY_NOT_FOUND|cannot init NVML|fail(?:ed|ure)? to (?:load|init\w*) NVML|libnvidia-ml\.so|"
     r"NVML (?:library|shared library)|could not load NVML",
     re.IGNORECASE,
 )
-_STALE_FILE = re.compile(r"lib(?:nvidia|cuda)[\w.-]*?\.so\.(\d+\.\d+(?:\.\d+)?)")
-_MOUNTING = re.compile(
-    r"error mounting|failed to (?:mount|fulfil mount)|unresolvable CDI devices", re.IGNORECASE
-)
-_LOADED = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)")
+_STALE_FILE = Phrase(r"lib(?:nvidia|cuda)[\w.-]*?\.so\.(\d+\.\d+(?:\.\d+)?)")
+_MOUNTING = Phrase(r"error mounting|failed to (?:mount|fulfil mount)|unresolvable CDI devices", re.IGNORECASE)
+_LOADED = Phrase(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)")
 
 
 class ExporterFault(msgspec.Struct, frozen=True):
