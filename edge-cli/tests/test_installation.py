@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from edge_cli.installation import interruptible
@@ -16,6 +17,15 @@ async def _ends_itself(number: signal.Signals, log: list[str]) -> None:
         log.append("cleaned up")
 
 
+@pytest.fixture
+def as_on_a_terminal() -> Iterator[None]:
+    """Ctrl-C interrupts, also where the tests were started so that it does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("as_on_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_the_work_clean_up(number: signal.Signals) -> None:
     log: list[str] = []
