@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from edge_llm_tests.phrase import Phrase
+
 __all__ = [
     "LINE",
     "START",
@@ -32,25 +34,16 @@ LINE = _VALUE % r"(?P<word>[^\s\"'][^\n]*)"
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A pattern that is tried where one of `needles` stands in the lower-cased text: most texts have none.
-
-    It is compiled when it is first tried: all of them would cost a process 10 ms.
-    """
+    """A phrase that is looked for where one of `needles` stands in the lower-cased text: most have none."""
 
     needles: tuple[str, ...]
-    expression: str
+    phrase: Phrase
     cover: Cover
-    flags: int
-
-    @property
-    def pattern(self) -> "re.Pattern[str]":
-        """The compiled pattern; `re` keeps it."""
-        return re.compile(self.expression, self.flags)
 
 
-def rule(needles: str, expression: str, cover: Cover, flags: int = 0) -> Rule:
+def rule(needles: str, expression: str, cover: Cover, flags: re.RegexFlag = re.NOFLAG) -> Rule:
     """A rule; its needles with spaces between."""
-    return Rule(tuple(needles.split()), expression, cover, flags)
+    return Rule(tuple(needles.split()), Phrase(expression, flags), cover)
 
 
 def marked(kind: str) -> str:

@@ -1,7 +1,7 @@
 """Words to look for, compiled when they are first looked for: most faults never happen on a given machine."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -39,3 +39,7 @@ class Phrase(msgspec.Struct, frozen=True, dict=True):
     def findall(self, text: str) -> list[str] | list[tuple[str, ...]]:
         """What every place in a text says."""
         return self._compiled.findall(text)
+
+    def sub(self, replacement: Callable[[re.Match[str]], str], text: str) -> str:
+        """The text with something else in every place."""
+        return self._compiled.sub(replacement, text)

@@ -221,7 +221,7 @@ def _redact_any(text: str) -> tuple[str, int]:
             count += 1
             return replacement
 
-        text = each.pattern.sub(covered, text)
+        text = each.phrase.sub(covered, text)
     return text, count
 
 

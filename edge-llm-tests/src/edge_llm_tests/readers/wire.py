@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 __all__ = ["Origin", "WireError", "get", "show_model"]
 
 _SHOW_PATH = "/api/show"
@@ -154,8 +156,7 @@ def show_model(
     return _ask(origin, _SHOW_PATH, _Question("POST", body, limit_bytes), deadline_s)
 
 
-@dataclass(frozen=True)
-class _Question:
+class _Question(msgspec.Struct, frozen=True):
     verb: str
     body: bytes | None
     limit_bytes: int
