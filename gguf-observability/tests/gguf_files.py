@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gguf_observability.header import Array
+from gguf_observability.model import Model
+
 GOLDEN = json.loads((Path(__file__).parent / "golden_kv.json").read_text())
 
 
@@ -62,6 +65,15 @@ def gguf(
 def model_file(architecture: str, shape: Mapping[str, Any], **more: Any) -> bytes:
     keys = {f"{architecture}.{key}": content for key, content in shape.items()}
     return gguf({"general.architecture": architecture, **keys}, **more)
+
+
+def model_of(architecture: str, metadata: Mapping[str, Any]) -> Model:
+    """A model as its header tells of it, without a file."""
+    found: dict[str, object] = {"general.architecture": architecture}
+    for key, content in metadata.items():
+        listed = isinstance(content, list)
+        found[f"{architecture}.{key}"] = Array(4, len(content), 0, 0, tuple(content)) if listed else content
+    return Model(found)
 
 
 def golden_file(name: str) -> bytes:

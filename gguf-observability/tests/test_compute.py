@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from gguf_files import GOLDEN
+from gguf_files import GOLDEN, model_of
 from gguf_observability.compute import Engine, compute_buffers
-from gguf_observability.header import Array
 from gguf_observability.kv_cache import Exactness, Serving, kv_cache
-from gguf_observability.model import Model
 
 SHAPE = {
     "block_count": 8,
@@ -19,18 +17,10 @@ SHAPE = {
 }
 
 
-def of(architecture: str, shape: dict[str, Any]) -> Model:
-    found: dict[str, object] = {"general.architecture": architecture}
-    for key, content in shape.items():
-        listed = isinstance(content, list)
-        found[f"{architecture}.{key}"] = Array(4, len(content), 0, 0, tuple(content)) if listed else content
-    return Model(found)
-
-
 @pytest.mark.parametrize("row", GOLDEN["rows"], ids=lambda row: f"{row['model']}-{row['n_ctx']}")
 def test_golden_rows(row: dict[str, Any]) -> None:
     entry = GOLDEN["models"][row["model"]]
-    model = of(entry["architecture"], entry["metadata"])
+    model = model_of(entry["architecture"], entry["metadata"])
     serving = Serving(
         row["n_ctx"],
         parallel=row["n_seq"],
@@ -49,7 +39,7 @@ def test_all_dense_golden_rows_count_as_exact() -> None:
     dense = ("llama3.1-8b", "mistral-7b-swa4096", "llama3.3-70b", "qwen2.5-7b", "gemma2-27b", "gemma3-27b")
     for name in (*dense, "gemma4-12b"):
         entry = GOLDEN["models"][name]
-        model = of(entry["architecture"], entry["metadata"])
+        model = model_of(entry["architecture"], entry["metadata"])
         for on in (True, False):
             serving = Serving(4096, flash_attention=on)
             found = compute_buffers(model, serving, kv_cache(model, serving), vocabulary=1000)
@@ -64,7 +54,7 @@ def test_allocations_of_b10488(architecture: str, size: int) -> None:
     """As the engine of Ollama 0.33 logged them for these shapes at 8192 tokens."""
     window = {"cohere2": 4096, "exaone4": 1024}.get(architecture)
     shape = SHAPE | ({"attention.sliding_window": window} if window else {})
-    model = of(architecture, shape | ({"block_count": 64} if architecture == "exaone4" else {}))
+    model = model_of(architecture, shape | ({"block_count": 64} if architecture == "exaone4" else {}))
     serving = Serving(8192)
     found = compute_buffers(model, serving, kv_cache(model, serving), vocabulary=1000, engine=Engine.B10488)
     assert found.host == size

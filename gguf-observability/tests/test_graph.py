@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gguf_files import model_of
 from gguf_observability.compute import Engine, compute_buffers, tokens_at_once
 from gguf_observability.graph.allocator import allocate
 from gguf_observability.graph.architectures import RECIPES, graph_of
 from gguf_observability.graph.builder import Graph
 from gguf_observability.graph.shape import Plan, kept_layers
-from gguf_observability.header import Array
 from gguf_observability.kv_cache import Exactness, Serving, kv_cache
-from gguf_observability.model import Model, ModelError
+from gguf_observability.model import ModelError
 from gguf_observability.placement import spread
 
 GOLDEN = json.loads((Path(__file__).parent / "golden_compute.json").read_text())
@@ -22,12 +22,15 @@ for _values in GOLDEN["rows"]:
     ROWS.setdefault(_row["model"], []).append(_row)
 
 
-def model_of(architecture: str, metadata: dict[str, Any]) -> Model:
-    found: dict[str, object] = {"general.architecture": architecture}
-    for key, content in metadata.items():
-        listed = isinstance(content, list)
-        found[f"{architecture}.{key}"] = Array(4, len(content), 0, 0, tuple(content)) if listed else content
-    return Model(found)
+def serving_of(row: dict[str, Any]) -> Serving:
+    return Serving(
+        row["n_ctx"],
+        parallel=row["n_seq"],
+        ubatch=row["n_ubatch"],
+        cache_k=row["cache_type"],
+        cache_v=row["cache_type"],
+        flash_attention=row["flash_attn"],
+    )
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -35,14 +38,7 @@ def test_buffers_are_the_engine_s_own(name: str) -> None:
     entry = GOLDEN["models"][name]
     model = model_of(entry["architecture"], entry["metadata"])
     for row in ROWS[name]:
-        serving = Serving(
-            row["n_ctx"],
-            parallel=row["n_seq"],
-            ubatch=row["n_ubatch"],
-            cache_k=row["cache_type"],
-            cache_v=row["cache_type"],
-            flash_attention=row["flash_attn"],
-        )
+        serving = serving_of(row)
         cards = row["cards"]
         cache = kv_cache(model, serving)
         assert cache.size == row["kv_bytes"], row
@@ -71,14 +67,7 @@ def test_buffers_are_those_of_the_engine_that_ollama_brings(name: str) -> None:
     words = entry["metadata"]["vocab_size"]
     for values in (each for each in OLDER["rows"] if each[0] == name):
         row = dict(zip(OLDER["columns"], values, strict=True))
-        serving = Serving(
-            row["n_ctx"],
-            parallel=row["n_seq"],
-            ubatch=row["n_ubatch"],
-            cache_k=row["cache_type"],
-            cache_v=row["cache_type"],
-            flash_attention=row["flash_attn"],
-        )
+        serving = serving_of(row)
         cache = kv_cache(model, serving)
         found = compute_buffers(model, serving, cache, vocabulary=words, engine=Engine.B10488)
         assert (cache.size, found.host) == (row["kv_bytes"], row["compute_bytes"]), row

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from gguf_files import GOLDEN
-from gguf_observability.header import Array
+from gguf_files import GOLDEN, model_of
 from gguf_observability.kv_cache import Exactness, Serving, kv_cache
 from gguf_observability.model import Model, ModelError
 
@@ -25,15 +24,7 @@ SERVED = Serving(8192)
 
 
 def model(architecture: str, **shape: Any) -> Model:
-    return of(architecture, {**BASE, **HEADS, **shape})
-
-
-def of(architecture: str, shape: dict[str, Any]) -> Model:
-    found: dict[str, object] = {"general.architecture": architecture}
-    for key, content in shape.items():
-        listed = isinstance(content, list)
-        found[f"{architecture}.{key}"] = Array(4, len(content), 0, 0, tuple(content)) if listed else content
-    return Model(found)
+    return model_of(architecture, {**BASE, **HEADS, **shape})
 
 
 def serving(row: dict[str, Any]) -> Serving:
@@ -51,7 +42,7 @@ def serving(row: dict[str, Any]) -> Serving:
 
 def golden_model(name: str) -> Model:
     entry = GOLDEN["models"][name]
-    return of(entry["architecture"], entry["metadata"])
+    return model_of(entry["architecture"], entry["metadata"])
 
 
 @pytest.mark.parametrize("row", GOLDEN["rows"], ids=lambda row: f"{row['model']}-{row['n_ctx']}")
@@ -210,7 +201,7 @@ def test_a_batch_is_no_larger_than_the_context_that_was_asked_for() -> None:
 )
 def test_impossible_metadata_names_its_key(key: str, content: Any) -> None:
     with pytest.raises(ModelError, match=key):
-        kv_cache(of("llama", {**BASE, **HEADS, key: content}), SERVED)
+        kv_cache(model_of("llama", {**BASE, **HEADS, key: content}), SERVED)
 
 
 def test_no_architecture_is_said() -> None:
